@@ -485,18 +485,29 @@ comment on type session_view is '@name session
 An active session of a user.';
 comment on column session_view.id is '@notNull';
 
-comment on column session_view.created_at is '@notNull
+comment on column session_view.created_at is '@list 4
+@notNull
+@title Logged in
 When the user logged in.';
 
-comment on column session_view.last_used_at is '@notNull
+comment on column session_view.last_used_at is '@list 3
+@notNull
 When the session was last used, to the minute.';
 
-comment on column session_view.expires_at is '@notNull
+comment on column session_view.expires_at is '@list 5
+@notNull
 When the session expires unless it is used before; at the latest at the end of its maximum lifetime.';
-comment on column session_view.ip_address is 'The IP address of the login.';
-comment on column session_view.user_agent is 'The user agent of the login.';
 
-comment on column session_view.current is '@notNull
+comment on column session_view.ip_address is '@list 1
+@title IP address
+The IP address of the login.';
+
+comment on column session_view.user_agent is '@list 2
+@title Browser
+The user agent of the login.';
+
+comment on column session_view.current is '@list 6
+@notNull
 Whether it is the session of the request.';
 
 create type sync_error as (
@@ -11669,6 +11680,7 @@ $function$;
 grant execute on function logout_everywhere() to office_api;
 
 comment on function logout_everywhere() is '@guard session
+@action bad of mySessions
 Ends all sessions of the caller, including the current one, and returns their number. API tokens and calendar feeds stay valid.';
 
 CREATE OR REPLACE FUNCTION lost_ai_answers()
@@ -14600,6 +14612,7 @@ $function$;
 grant execute on function revoke_session(uuid) to office_api;
 
 comment on function revoke_session(uuid) is '@guard principal
+@action bad of mySessions
 Ends a session; repeating the call changes nothing. Users may end their own sessions, but not with a scoped token. Ending other sessions needs `users.update` and the permissions of the session''s user.';
 
 CREATE OR REPLACE FUNCTION role_keys(role_ids uuid[])

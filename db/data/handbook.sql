@@ -27,6 +27,9 @@ The address of the page holds the query, the order and the columns: send it to a
 The navigation also has reports, below the lists of a heading, such as `Free resources`, `Who is away` and `Absence balances` under Office, and `My sessions` under People. Fill in the fields and choose `Show`, or press Enter. Where nothing is required, the page shows
 the usual answer at once. The address holds what you filled in, so that you can send it or keep it.
 
+`My sessions` shows where you are logged in. Open a row and choose `Revoke session` under `Actions` to end it;
+`Logout everywhere` above the rows ends all of them.
+
 ## Look at a row and change it
 
 Click a name, or press Enter; Space opens the row in a drawer over the list. Fields that you may change have a frame. `Save` sends only what you changed. An error stands at its field.

@@ -35,6 +35,7 @@ begin
 end;
 $$ language plpgsql volatile security definer set search_path from current;
 comment on function logout_everywhere is '@guard session
+@action bad of mySessions
 Ends all sessions of the caller, including the current one, and returns their number. API tokens and calendar feeds stay valid.';
 grant execute on function logout_everywhere to office_api;
 

@@ -140,6 +140,7 @@ begin
 end;
 $$ language plpgsql volatile security definer set search_path from current;
 comment on function revoke_session is '@guard principal
+@action bad of mySessions
 Ends a session; repeating the call changes nothing. Users may end their own sessions, but not with a scoped token. Ending other sessions needs `users.update` and the permissions of the session''s user.';
 
 grant execute on function my_sessions, user_sessions, revoke_session to office_api;

@@ -482,15 +482,24 @@ create type session_view as (
 comment on type session_view is '@name session
 An active session of a user.';
 comment on column session_view.id is '@notNull';
-comment on column session_view.created_at is '@notNull
+comment on column session_view.created_at is '@list 4
+@notNull
+@title Logged in
 When the user logged in.';
-comment on column session_view.last_used_at is '@notNull
+comment on column session_view.last_used_at is '@list 3
+@notNull
 When the session was last used, to the minute.';
-comment on column session_view.expires_at is '@notNull
+comment on column session_view.expires_at is '@list 5
+@notNull
 When the session expires unless it is used before; at the latest at the end of its maximum lifetime.';
-comment on column session_view.ip_address is 'The IP address of the login.';
-comment on column session_view.user_agent is 'The user agent of the login.';
-comment on column session_view.current is '@notNull
+comment on column session_view.ip_address is '@list 1
+@title IP address
+The IP address of the login.';
+comment on column session_view.user_agent is '@list 2
+@title Browser
+The user agent of the login.';
+comment on column session_view.current is '@list 6
+@notNull
 Whether it is the session of the request.';
 
 create table user_logins (

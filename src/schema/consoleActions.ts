@@ -28,8 +28,8 @@ export type FoundAction = Omit<ConsoleAction, "arguments"> & {
 };
 
 /**
- * The mutations with the tag `@action`, by the type of the rows in whose list they are offered, in the order of their
- * names.
+ * The mutations with the tag `@action`, in the order of their names: by the type of the rows in whose list or reports they
+ * are offered; those above a report by the name of the report.
  * @throws Error when a tagged function cannot be an action
  */
 export function actionsByType(
@@ -42,8 +42,8 @@ export function actionsByType(
   for (const resource of resources.toSorted((a, b) => a.name.localeCompare(b.name, "en"))) {
     const tag = resource.parameters && resource.extensions?.tags?.action;
     if (tag === undefined) continue;
-    const { typeName, action } = actionOf(build, schema, { resource, tag: String(tag), listed });
-    found.set(typeName, [...(found.get(typeName) ?? []), action]);
+    const { place, action } = actionOf(build, schema, { resource, tag: String(tag), listed });
+    found.set(place, [...(found.get(place) ?? []), action]);
   }
   return found;
 }
@@ -58,20 +58,22 @@ function actionOf(
   build: GraphileBuild.Build,
   schema: GraphQLSchema,
   { resource, tag, listed }: TaggedFunction,
-): { typeName: string; action: FoundAction } {
+): { place: string; action: FoundAction } {
   const refuse = (why: string) =>
     new Error(`The tag @action of the function ${resource.name}: ${why}`);
   const field = schema.getMutationType()?.getFields()[build.inflection.camelCase(resource.name)];
   if (!field) throw refuse("it is not a mutation; an action is `volatile` and has a `@guard`");
-  const codec = codecOf(resource, tag, listed);
+  const reports = reportResources(build);
+  const [, named = ""] = /\bof\s+(\w+)/.exec(tag) ?? [];
+  const report = reports.get(named);
+  const codec = report ? (report.codec as PgCodecWithAttributes) : codecOf(resource, named, listed);
   if (codec === undefined) {
-    const [, list = ""] = /\bof\s+(\w+)/.exec(tag) ?? [];
-    const hint = didYouMean(
-      list,
-      [...listed.values()].map(({ name }) => name),
-    );
+    const hint = didYouMean(named, [
+      ...[...listed.values()].map(({ name }) => name),
+      ...reports.keys(),
+    ]);
     throw refuse(
-      `an action returns rows of a list, such as \`returns suppliers\`, or names the list, such as \`@action of suppliers\`${hint}`,
+      `an action returns rows of a list, such as \`returns suppliers\`, or names the list or the report, such as \`@action of suppliers\`${hint}`,
     );
   }
   const typeName = build.inflection.tableType(codec);
@@ -85,7 +87,9 @@ function actionOf(
   if (!rowArgument && (condition.onlyIf ?? condition.unless) !== null)
     throw refuse("`if` and `unless` need an argument with the id of the row");
   const others = field.args.filter((argument) => argument !== rowArgument);
-  if (others.length === 0 && !rowArgument && !/\bof\s/.test(tag))
+  if (report && rowArgument && row.getFields()["id"] === undefined)
+    throw refuse(`the rows of ${named} have no id`);
+  if (others.length === 0 && !rowArgument && named === "")
     throw refuse(
       "an action takes the id of the row, a uuid, or arguments of its own, or names its list, such as `@action of suppliers`",
     );
@@ -97,8 +101,11 @@ function actionOf(
     throw refuse(`${flag} is no Boolean argument${didYouMean(flag, names)}`);
   }
   const args = flagged ? others.filter(isRequiredArgument) : others;
+  // The console asks for forms of the actions of lists only: the query for more would exceed its limit.
+  if (report && args.some((argument) => argument !== flagged))
+    throw refuse("an action of a report takes the id of a row only");
   return {
-    typeName,
+    place: report && !rowArgument ? named : typeName,
     action: {
       field: field.name,
       argument: rowArgument?.name ?? null,
@@ -129,16 +136,39 @@ function resultOf(
   return { returnsValue: false, resultFields: fields.filter(({ place }) => place !== 0) };
 }
 
+/** The functions with the tag `@report` that return rows, by the name of the query. */
+function reportResources(build: GraphileBuild.Build): Map<string, PgResource> {
+  return new Map(
+    Object.values(build.pgResources as Record<string, PgResource>)
+      .filter(
+        ({ parameters, codec, extensions }) =>
+          parameters && codec.attributes && extensions?.tags?.report !== undefined,
+      )
+      .map((resource) => [build.inflection.camelCase(resource.name), resource]),
+  );
+}
+
 /** The rows in whose list the action is offered: those named after `of` in the tag, otherwise those it returns. */
 function codecOf(
   resource: PgResource,
-  tag: string,
+  list: string,
   listed: Named,
 ): PgCodecWithAttributes | undefined {
-  const [, list] = /\bof\s+(\w+)/.exec(tag) ?? [];
-  if (list === undefined)
-    return resource.codec.attributes && (resource.codec as PgCodecWithAttributes);
+  if (list === "") return resource.codec.attributes && (resource.codec as PgCodecWithAttributes);
   return [...listed].find(([, { name }]) => name === list)?.[0].codec;
+}
+
+/** Describes the arguments of actions for their forms. */
+export function describeActions(
+  build: GraphileBuild.Build,
+  actions: readonly FoundAction[],
+  fields: readonly EntityField[],
+  listed: Named,
+): ConsoleAction[] {
+  return actions.map(({ args, ...action }) => ({
+    ...action,
+    arguments: describeArguments(build, args, fields, listed),
+  }));
 }
 
 /**

@@ -19,7 +19,7 @@ export type ConsoleField = EntityField & { guard?: Guard };
 
 export type ConsoleAction = EntityAction & { guard: Guard };
 
-export type ConsoleReport = ReportDescription & { guard: Guard };
+export type ConsoleReport = ReportDescription & { guard: Guard; actions: ConsoleAction[] };
 
 export type Verb = "create" | "update" | "delete";
 

@@ -8,8 +8,9 @@ import {
 } from "graphql";
 import type { PgResource } from "postgraphile/@dataplan/pg";
 import { guardOf } from "../auth/guards.ts";
-import { actionsByType, describeArguments } from "./consoleActions.ts";
+import { actionsByType, describeActions } from "./consoleActions.ts";
 import type {
+  ConsoleAction,
   ConsoleEntity,
   ConsoleField,
   ConsoleMutation,
@@ -43,12 +44,6 @@ export function buildConsoleMetadata(
 ): { entities: ConsoleEntity[]; reports: ConsoleReport[] } {
   const places = placesOf(build, schema);
   const actions = actionsByType(build, schema, places.listed);
-  const typeNames = new Set(
-    [...places.all.keys()].map(({ codec }) => build.inflection.tableType(codec)),
-  );
-  for (const [typeName, [first]] of actions)
-    if (!typeNames.has(typeName))
-      throw new Error(`The tag @action of ${first?.field}: ${typeName} has no list`);
   const entities = [...places.all]
     .map(([table, place]) => {
       const entity = entityOf(build, schema, { table, place, places });
@@ -56,17 +51,21 @@ export function buildConsoleMetadata(
       return {
         entity: {
           ...entity,
-          actions: found.map(({ args, ...action }) => ({
-            ...action,
-            arguments: describeArguments(build, args, entity.fields, places.listed),
-          })),
+          actions: describeActions(build, found, entity.fields, places.listed),
         },
         place: groupOf(table.extensions?.tags).place,
       };
     })
     .toSorted((a, b) => a.place - b.place || a.entity.title.localeCompare(b.entity.title, "en"))
     .map(({ entity }) => entity);
-  const reports = reportsOf(build, schema, entities, places.listed);
+  const reports = reportsOf(build, schema, { entities, listed: places.listed, actions });
+  const known = new Set([
+    ...entities.map(({ typeName }) => typeName),
+    ...reports.flatMap(({ typeName, field }) => [typeName, field]),
+  ]);
+  for (const [place, [first]] of actions)
+    if (!known.has(place))
+      throw new Error(`The tag @action of ${first?.field}: ${place} has no list`);
   return withLists(entities, reports);
 }
 
@@ -84,18 +83,18 @@ function withLists(
     );
   const inArguments = (args: readonly ConsoleArgument[]) =>
     args.map((argument) => ({ ...argument, fields: inFields(argument.fields) }));
+  const inActions = (actions: readonly ConsoleAction[]) =>
+    actions.map((action) => ({ ...action, arguments: inArguments(action.arguments) }));
   return {
     entities: entities.map((entity) => ({
       ...entity,
       fields: inFields(entity.fields),
-      actions: entity.actions.map((action) => ({
-        ...action,
-        arguments: inArguments(action.arguments),
-      })),
+      actions: inActions(entity.actions),
     })),
     reports: reports.map((report) => ({
       ...report,
       arguments: inArguments(report.arguments),
+      actions: inActions(report.actions),
       fields: inFields(report.fields),
     })),
   };

@@ -7,7 +7,7 @@ import {
 } from "graphql";
 import type { PgCodecWithAttributes, PgResource } from "postgraphile/@dataplan/pg";
 import { guardOf } from "../auth/guards.ts";
-import { describeArguments } from "./consoleActions.ts";
+import { type FoundAction, describeActions, describeArguments } from "./consoleActions.ts";
 import type { ConsoleEntity, ConsoleReport } from "./consoleEntity.ts";
 import { fieldsOfRows } from "./consoleFields.ts";
 import { firstParagraph } from "./fieldProperties.ts";
@@ -22,31 +22,31 @@ import { titleOf } from "./rowNames.ts";
 export function reportsOf(
   build: GraphileBuild.Build,
   schema: GraphQLSchema,
-  entities: readonly ConsoleEntity[],
-  listed: Named,
+  known: KnownTables,
 ): ConsoleReport[] {
   return Object.values(build.pgResources as Record<string, PgResource>)
     .flatMap((resource) => {
       const tag = resource.parameters ? tagText(resource.extensions?.tags, "report") : null;
       if (tag === null) return [];
       const { heading, place } = headingAndPlace(tag);
-      const report = reportOf(build, schema, { resource, entities, listed });
+      const report = reportOf(build, schema, resource, known);
       return [{ report: { ...report, group: heading }, place }];
     })
     .toSorted((a, b) => a.place - b.place || a.report.title.localeCompare(b.report.title, "en"))
     .map(({ report }) => report);
 }
 
-interface TaggedFunction {
-  resource: PgResource;
+interface KnownTables {
   entities: readonly ConsoleEntity[];
   listed: Named;
+  actions: ReadonlyMap<string, readonly FoundAction[]>;
 }
 
 function reportOf(
   build: GraphileBuild.Build,
   schema: GraphQLSchema,
-  { resource, entities, listed }: TaggedFunction,
+  resource: PgResource,
+  { entities, listed, actions }: KnownTables,
 ): Omit<ConsoleReport, "group"> {
   const refuse = (why: string) =>
     new Error(`The tag @report of the function ${resource.name}: ${why}`);
@@ -63,14 +63,22 @@ function reportOf(
   const entity = table && entities.find(({ name }) => name === table[1].name);
   const fields = entity ? [] : fieldsOfRows(build, codec, type, listed);
   if (!entity && fields.length === 0) throw refuse(`${type.name} has no field that can be shown`);
+  const rowFields = entity?.fields ?? fields;
+  // The pages of rows of a list offer their actions.
+  const found = [
+    ...(entity ? [] : (actions.get(type.name) ?? [])),
+    ...(actions.get(field.name) ?? []),
+  ];
   return {
     field: field.name,
+    typeName: type.name,
     title: tagText(resource.extensions?.tags, "title") ?? titleOf(field.name),
     description: firstParagraph(field.description),
     icon: tagText(resource.extensions?.tags, "icon"),
     arguments: describeArguments(build, field.args, entity?.fields ?? [], listed),
     entity: entity?.name ?? null,
     fields,
+    actions: describeActions(build, found, rowFields, listed),
     guard: guardOf(field as { extensions: object }),
   };
 }

@@ -53,6 +53,10 @@ export const consoleTypeDefs = gql`
     """
     field: String!
     """
+    The type of its rows, such as \`Session\`.
+    """
+    typeName: String!
+    """
     The title of the page.
     """
     title: String!
@@ -80,6 +84,10 @@ export const consoleTypeDefs = gql`
     The fields of the rows; empty if they are those of \`entity\`.
     """
     fields: [EntityField!]!
+    """
+    The mutations that change the rows, or that a front end offers above them.
+    """
+    actions: [EntityAction!]!
   }
 
   """

@@ -146,6 +146,8 @@ export interface EntityAction {
 export interface ReportDescription {
   /** The field of `Query`, which is also the name in URLs. */
   field: string;
+  /** The type of its rows, such as `Session`. */
+  typeName: string;
   title: string;
   description: string | null;
   group: string | null;
@@ -154,6 +156,8 @@ export interface ReportDescription {
   /** The table whose rows it returns; null if `fields` describes the rows. */
   entity: string | null;
   fields: EntityField[];
+  /** The actions above the rows, and those of rows that belong to no table. */
+  actions: EntityAction[];
 }
 
 /** An argument of an action or a report. */

@@ -1,5 +1,11 @@
 import { type Guard, passesGuard, permissionKeys } from "../auth/guards.ts";
-import type { ConsoleEntity, ConsoleMutation, ConsoleReport, Verb } from "./consoleEntity.ts";
+import type {
+  ConsoleAction,
+  ConsoleEntity,
+  ConsoleMutation,
+  ConsoleReport,
+  Verb,
+} from "./consoleEntity.ts";
 import { listWidget } from "./labels.ts";
 
 type Caller = Parameters<typeof passesGuard>[1];
@@ -47,9 +53,7 @@ export function filterConsoleMetadata(
           onUpdate: permittedMutation("update") ? field.onUpdate : "NO",
         })),
       relations: relations.filter((relation) => names.has(relation.entity)),
-      actions: actions
-        .filter(({ guard }) => passesGuard(guard, caller))
-        .map(({ guard: _actionGuard, ...action }) => action),
+      actions: permittedActions(actions, caller),
     };
   };
   const isOpen = ({ guard, entity }: ConsoleReport) =>
@@ -62,7 +66,10 @@ export function filterConsoleMetadata(
     closedEntities: entities
       .filter(({ guard }) => !passesGuard(guard, caller))
       .map(({ name, title, guard }) => ({ name, title, permission: firstPermission(guard) })),
-    reports: reports.filter(isOpen).map(({ guard: _guard, ...report }) => report),
+    reports: reports.filter(isOpen).map(({ guard: _guard, ...report }) => ({
+      ...report,
+      actions: permittedActions(report.actions, caller),
+    })),
     closedReports: reports
       .filter((report) => !isOpen(report))
       .map(({ field, title, guard, entity }) => ({
@@ -96,6 +103,12 @@ function profileOf<E extends Omit<ConsoleEntity, "guard" | "mutations" | "action
       .filter(({ isInputOnly }) => !isInputOnly)
       .map((field) => (field.reference ? { ...field, onUpdate: "NO" as const } : field)),
   };
+}
+
+function permittedActions(actions: readonly ConsoleAction[], caller: Caller) {
+  return actions
+    .filter(({ guard }) => passesGuard(guard, caller))
+    .map(({ guard: _guard, ...action }) => action);
 }
 
 function mutationIfPermitted(mutation: ConsoleMutation | null, caller: Caller) {

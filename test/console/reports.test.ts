@@ -38,6 +38,23 @@ afterAll(async () => {
   await database.drop();
 });
 
+async function addSession(userId: string, address: string): Promise<void> {
+  await database.pool.query(
+    `insert into sessions (user_id, token_hash, idle_expires_at, expires_at, ip_address, user_agent)
+     values ($1, uuid_send(gen_random_uuid()) || uuid_send(gen_random_uuid()), now() + interval '1 hour',
+       now() + interval '1 hour', $2, 'Firefox on Linux')`,
+    [userId, address],
+  );
+}
+
+async function liveSessions(userId: string): Promise<number> {
+  const { rowCount } = await database.pool.query(
+    "select from sessions where user_id = $1 and ended_at is null",
+    [userId],
+  );
+  return rowCount ?? 0;
+}
+
 describe("reports", () => {
   test("show the rows of a query for the arguments in their form, which the address keeps", async () => {
     const office = await service.login([]);
@@ -129,6 +146,60 @@ describe("reports", () => {
       await page.keyboard.press("ArrowDown");
       await page.keyboard.press("Enter");
       await page.getByRole("heading", { name: "Magnum" }).waitFor();
+    });
+  });
+
+  test("end a single session of the user", async () => {
+    const { token, userId } = await service.login([]);
+    await addSession(userId, "203.0.113.7");
+    await withJourney({ browser, service }, { token }, async (journey) => {
+      const { page, open, expectAccessibleInBothThemes } = journey;
+      await open("/report/mySessions");
+      const row = page.getByRole("row").filter({ hasText: "203.0.113.7" });
+      await row.locator(".row-link").click();
+      const drawer = page.getByRole("dialog", { name: "203.0.113.7" });
+      await drawer.getByText("Firefox on Linux").waitFor();
+      await expectAccessibleInBothThemes("[role=dialog]");
+      await drawer.getByRole("button", { name: "Actions" }).click();
+      await page.getByRole("menuitem", { name: "Revoke session" }).click();
+      await page.getByRole("alertdialog").getByRole("button", { name: "Revoke session" }).click();
+      await page.getByText("Revoke session: 203.0.113.7, done").waitFor();
+      await row.waitFor({ state: "detached" });
+      await drawer.waitFor({ state: "detached" });
+      expect(await liveSessions(userId)).toBe(1);
+    });
+  });
+
+  test("end all sessions of the user", async () => {
+    const { token, userId } = await service.login([]);
+    await addSession(userId, "203.0.113.8");
+    await withJourney({ browser, service }, { token }, async ({ page, open, expectProblem }) => {
+      // The session of the page ends as well.
+      expectProblem("401 POST /graphql");
+      await open("/report/mySessions");
+      await page.getByRole("row").filter({ hasText: "203.0.113.8" }).waitFor();
+      await page.getByRole("button", { name: "Actions" }).click();
+      await page.getByRole("menuitem", { name: "Logout everywhere" }).click();
+      await page
+        .getByRole("alertdialog")
+        .getByRole("button", { name: "Logout everywhere" })
+        .click();
+      await page.getByRole("heading", { name: "Your session has ended" }).waitFor();
+      expect(await liveSessions(userId)).toBe(0);
+    });
+  });
+
+  test("are reached from the notification of a row that they show", async () => {
+    const { token, userId } = await service.login([]);
+    for (const address of ["203.0.113.9", "198.51.100.4"]) await addSession(userId, address);
+    const { rows } = await database.pool.query<{ id: string }>(
+      "select id from notifications where user_id = $1",
+      [userId],
+    );
+    await withJourney({ browser, service }, { token }, async ({ page, open }) => {
+      await open(`/notifications/${rows[0]?.id}`);
+      await page.getByRole("link", { name: "Open My sessions" }).click();
+      await page.getByRole("row").filter({ hasText: "198.51.100.4" }).waitFor();
     });
   });
 

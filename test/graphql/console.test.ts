@@ -427,6 +427,29 @@ describe("the catalogue of the console", () => {
     ]);
   });
 
+  test("offers the mutations of a report above it, and those of its rows in each report of the type", async () => {
+    const query = `{ console { reports { field typeName actions { field argument title isHarmful } } } }`;
+    const office = await service.login(["users.update"]);
+    const { data } = await service.ask(query, { token: office.token });
+    const reports = data.console.reports as { field: string; actions: unknown[] }[];
+    const report = (name: string) => reports.find(({ field }) => field === name);
+    const revoke = {
+      field: "revokeSession",
+      argument: "id",
+      title: "Revoke session",
+      isHarmful: true,
+    };
+    expect(report("mySessions")).toMatchObject({
+      typeName: "Session",
+      actions: [
+        revoke,
+        { field: "logoutEverywhere", argument: null, title: "Logout everywhere", isHarmful: true },
+      ],
+    });
+    expect(report("userSessions")?.actions).toEqual([revoke]);
+    expect(report("freeResources")?.actions).toEqual([]);
+  });
+
   test("says which permission a report requires", async () => {
     const reader = await catalogueFor(["products.read"]);
     expect(reader.reports.map(({ field }) => field)).toContain("cellarsWithRoom");

@@ -181,7 +181,15 @@ const refusals: Refused[] = [
     what: "offers an action in a list that does not exist",
     sql: sound,
     logic: action("id uuid", "boolean", "@action of cellarRows"),
-    says: ["or names the list, such as `@action of suppliers`"],
+    says: ["or names the list or the report, such as `@action of suppliers`"],
+  },
+  {
+    what: "offers an action with a form at the rows of a report",
+    sql: sound,
+    logic: action("id uuid, days integer", "boolean", "@action of mySessions"),
+    says: [
+      "The tag @action of the function close_cellar: an action of a report takes the id of a row only",
+    ],
   },
   {
     what: "passes a flag that no Boolean argument is",

@@ -136,9 +136,10 @@ export const metadataDocument = `query Console($ifNot: String) {
     closedEntities { name title permission }
     closedReports { name title permission }
     reports {
-      field title description group icon entity
+      field typeName title description group icon entity
       arguments { ...argument }
       fields { ...field }
+      actions { ...calledAction arguments { name } }
     }
     entities { ...entity }
   }
@@ -153,11 +154,10 @@ fragment entity on Entity {
   fields { ...field }
   relations { field title entity by }
   parents { entity field isConnection by }
-  actions {
-    field argument title description isHarmful onlyIf unless
-    arguments { ...argument }
-    flags returnsValue resultFields { ...field }
-  }
+  actions { ...calledAction arguments { ...argument } }
+}
+fragment calledAction on EntityAction {
+  field argument title description isHarmful onlyIf unless flags returnsValue resultFields { ...field }
 }
 fragment argument on ConsoleArgument { name type isObject fields { ...field } }
 fragment field on EntityField {

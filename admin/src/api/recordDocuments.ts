@@ -67,7 +67,7 @@ export function actionDocument(
 
 /** The document of a report with those of its arguments that have variables. */
 export function reportDocument(
-  { field, arguments: args }: Report,
+  { field, arguments: args, actions }: Report,
   variables: Readonly<Record<string, unknown>>,
   entity: Entity | undefined,
   columns: readonly EntityField[],
@@ -75,8 +75,15 @@ export function reportDocument(
   const { declared, call } = callOf(field, givenOf(args, variables));
   const rows = entity
     ? selections(entity, columns)
-    : [...new Set(columns.flatMap(selection))].join(" ");
+    : [...new Set([...usedBy(actions), ...columns.flatMap(selection)])].join(" ");
   return `query Report${declared} { rows: ${call} { ${rows} } }`;
+}
+
+/** The fields of a row that its actions need. */
+function usedBy(actions: readonly EntityAction[]): string[] {
+  const ofRow = actions.filter(({ argument }) => argument !== null);
+  const conditions = ofRow.flatMap(({ onlyIf, unless }) => [onlyIf ?? [], unless ?? []].flat());
+  return ofRow.length === 0 ? [] : ["id", ...conditions.map(name)];
 }
 
 /** The arguments that have variables. */

@@ -24,7 +24,11 @@ export async function fetchReport(
     { signal },
   );
   // Rows without a key are identified by their position.
-  if (entity?.keyField == null) for (const [index, row] of rows.entries()) row.id = String(index);
+  const hasIds =
+    entity === undefined
+      ? report.actions.some(({ argument }) => argument !== null)
+      : entity.keyField !== null;
+  if (!hasIds) for (const [index, row] of rows.entries()) row.id = String(index);
   await addReferencedRows(entities, columns, rows, signal);
   return rows;
 }

@@ -50,6 +50,9 @@ export interface Entity extends EntityDescription {
   missing: MissingPermission[];
 }
 
+/** A table or a report whose rows have actions. */
+export type ActionOwner = Pick<Entity, "fields" | "actions">;
+
 export interface EntityMutation {
   field: string;
   inputType: string | null;

@@ -68,14 +68,21 @@ export function listedRows({ reference }: EntityField, row: Row): ChosenRow[] {
   }));
 }
 
-/** The row that a field with the widget `row` refers to; undefined when the caller has no page for its type. */
+/** A row of a list, or a report that shows the row. */
+export type RowTarget = { entity: string; id: string } | { report: string };
+
+/** What shows the row that a field with the widget `row` refers to; undefined when the caller has no page for its type. */
 export function targetRow(
   { metadata }: Entities,
   field: EntityField,
   row: Row,
-): { entity: string; id: string } | undefined {
+): RowTarget | undefined {
   const [id, typeName] = [row[field.name], row[field.name.replace(/Id$/, "")]];
   if (field.widget !== "row" || typeof id !== "string") return undefined;
   const entity = metadata.entities.find((one) => one.typeName === typeName);
-  return entity?.recordField == null ? undefined : { entity: entity.name, id };
+  if (entity) return entity.recordField === null ? undefined : { entity: entity.name, id };
+  const report = metadata.reports.find(
+    (one) => one.typeName === typeName && one.arguments.every(({ type }) => !type.endsWith("!")),
+  );
+  return report && { report: report.field };
 }

@@ -5,7 +5,7 @@ import { ApiError, isUnauthenticated } from "../../api/errors.ts";
 import { actionDocument } from "../../api/recordDocuments.ts";
 import { useAskOnce } from "../../api/useAskOnce.ts";
 import { refetchRows } from "../../api/refetchRows.ts";
-import type { Entity, EntityAction } from "../../meta/entities.ts";
+import type { ActionOwner, EntityAction } from "../../meta/entities.ts";
 import { en } from "../../text/en.ts";
 import { enRecord } from "../../text/enRecord.ts";
 import { Description } from "../../ui/Description.tsx";
@@ -21,7 +21,8 @@ import { FormProblem } from "./FormProblem.tsx";
 import type { FormValues } from "./values.ts";
 
 interface ActionDrawerProps {
-  entity: Entity;
+  /** The table or the report of the rows. */
+  entity: ActionOwner;
   action: EntityAction;
   /** The row that the action changes; null for an action of the list. */
   id: string | null;

@@ -14,7 +14,7 @@ import {
 import { ask } from "../../api/ask.ts";
 import { actionDocument } from "../../api/recordDocuments.ts";
 import { refetchRows } from "../../api/refetchRows.ts";
-import type { Entity, EntityAction } from "../../meta/entities.ts";
+import type { ActionOwner, EntityAction } from "../../meta/entities.ts";
 import type { Row } from "../../meta/rows.ts";
 import { en } from "../../text/en.ts";
 import { Description } from "../../ui/Description.tsx";
@@ -26,7 +26,8 @@ import { type ActionAnswer, actionResult } from "./actionResult.ts";
 const loadActionDrawer = async () => (await import("./ActionDrawer.tsx")).ActionDrawer;
 
 interface ActionsMenuProps {
-  entity: Entity;
+  /** The table or the report of the rows. */
+  entity: ActionOwner;
   /** The row whose actions are offered; null for the actions of the list. */
   row: Row | null;
   /** The displayed name of the row; null for the list. */
@@ -144,7 +145,11 @@ export function ActionsMenu({ entity, row, name }: ActionsMenuProps): ReactNode 
  * Whether the action applies to the row in its present state. A null boolean, or a field that the caller may not see,
  * does not hide the action; any other empty field counts as false.
  */
-function isOffered(entity: Entity, { argument, onlyIf, unless }: EntityAction, row: Row): boolean {
+function isOffered(
+  entity: ActionOwner,
+  { argument, onlyIf, unless }: EntityAction,
+  row: Row,
+): boolean {
   if (argument === null) return false;
   const isSet = (name: string): boolean | null => {
     const value = row[name] ?? null;

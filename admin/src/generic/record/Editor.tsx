@@ -1,7 +1,8 @@
+import { Link } from "@tanstack/react-router";
 import { type ReactNode, memo, useDeferredValue, useId, useState } from "react";
 import { Button, Input, TextArea } from "react-aria-components";
 import { webAddress } from "../../meta/addresses.ts";
-import type { EntityField } from "../../meta/entities.ts";
+import type { Entities, EntityField } from "../../meta/entities.ts";
 import { useEntities } from "../../meta/EntitiesContext.ts";
 import { formatWithUnit } from "../../meta/format.ts";
 import { ColorDot, cellText, layoutOf, missingPermission } from "../../meta/kinds.tsx";
@@ -138,7 +139,18 @@ function ReadOnly({
       ) : (
         <span className={referenced?.isVisible === false ? "dim" : undefined}>{text}</span>
       )}
-      {pointed && onOpenReference && (
+      {pointed && "report" in pointed && (
+        <Link
+          className="link-button"
+          to="/report/$report"
+          params={pointed}
+          search={{}}
+          aria-label={en.record.open(titleOfReport(entities, pointed.report))}
+        >
+          <Icon name="open" />
+        </Link>
+      )}
+      {pointed && "entity" in pointed && onOpenReference && (
         <button
           type="button"
           className="link-button"
@@ -151,6 +163,9 @@ function ReadOnly({
     </p>
   );
 }
+
+const titleOfReport = ({ metadata }: Entities, name: string): string =>
+  metadata.reports.find(({ field }) => field === name)?.title ?? name;
 
 /** Shows a value in full; lists shorten times to "2 hours ago". */
 function cellTextLong(field: EntityField, row: Row): string {

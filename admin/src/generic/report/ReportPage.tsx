@@ -13,6 +13,7 @@ import { en } from "../../text/en.ts";
 import { enRecord } from "../../text/enRecord.ts";
 import { Description } from "../../ui/Description.tsx";
 import { Failure } from "../../ui/Failure.tsx";
+import { ReportRow } from "./ReportRow.tsx";
 import { Unknown } from "../list/UnknownList.tsx";
 import { Grid } from "../list/Grid.tsx";
 import type { Rows } from "../list/useRows.ts";
@@ -20,6 +21,7 @@ import { ArgumentFields } from "../record/ArgumentFields.tsx";
 import { variablesOf } from "../record/argumentValues.ts";
 import { errorsByField } from "../record/errorsByField.ts";
 import { focusField, partialInputs } from "../record/fieldEditors.ts";
+import { ActionsMenu } from "../record/ActionsMenu.tsx";
 import { FormProblem } from "../record/FormProblem.tsx";
 import { type FormValues, fromAddressText, toAddressText } from "../record/values.ts";
 
@@ -114,6 +116,7 @@ function ReportContent({ report, entity }: ReportContentProps): ReactNode {
     <Page
       title={report.title}
       beside={isWhole && en.list.count(rows.total ?? 0)}
+      actions={<ActionsMenu entity={report} row={null} name={null} />}
       isFilled
       status={<span role="status">{isWhole && en.list.found(rows.total ?? 0)}</span>}
     >
@@ -172,6 +175,7 @@ interface ResultProps extends ReportContentProps {
 function Result({ report, entity, columns, rows, isReady, failure }: ResultProps): ReactNode {
   const navigate = useNavigate();
   const [widths, setWidths] = useState<Record<string, number>>({});
+  const [opened, setOpened] = useState<string | null>(null);
   if (failure !== null) return <Failure error={failure} onRetry={rows.refetch} />;
   if (!isReady) return <p className="empty dim">{enRecord.report.ask}</p>;
   if (rows.error !== null) return null;
@@ -193,27 +197,41 @@ function Result({ report, entity, columns, rows, isReady, failure }: ResultProps
       ? { entity: link.reference.entity, id: referenced.id }
       : undefined;
   };
+  const hasActions = report.actions.some(({ argument }) => argument !== null);
   const open = (row: Row) => {
     const target = targetOf(row);
-    if (target) void navigate({ to: "/$entity/$id", params: target, search: {} });
+    if (hasActions) setOpened(row.id);
+    else if (target) void navigate({ to: "/$entity/$id", params: target, search: {} });
   };
-  const onOpen = entity?.keyField == null && !link ? undefined : open;
+  const onOpen = entity?.keyField == null && !link && !hasActions ? undefined : open;
+  const shown = opened === null ? undefined : rowWithId(rows, opened);
   return (
-    <Grid
-      label={report.title}
-      columns={columns}
-      widths={widths}
-      nameField={entity?.nameField ?? link?.name ?? ""}
-      nameOf={entity && ((row) => rowName(entity, row))}
-      rows={rows}
-      order={[]}
-      onOrder={() => undefined}
-      onRange={() => undefined}
-      onWidth={(field, width) => setWidths({ ...widths, [field]: width })}
-      onOpen={onOpen}
-      onPreview={onOpen}
-    />
+    <>
+      <Grid
+        label={report.title}
+        columns={columns}
+        widths={widths}
+        nameField={entity?.nameField ?? link?.name ?? ""}
+        nameOf={entity && ((row) => rowName(entity, row))}
+        rows={rows}
+        order={[]}
+        onOrder={() => undefined}
+        onRange={() => undefined}
+        onWidth={(field, width) => setWidths({ ...widths, [field]: width })}
+        onOpen={onOpen}
+        onPreview={onOpen}
+      />
+      {/* A row that an action has removed closes its drawer. */}
+      {shown && (
+        <ReportRow report={report} row={shown} columns={columns} onClose={() => setOpened(null)} />
+      )}
+    </>
   );
+}
+
+function rowWithId({ total = 0, rowAt }: Rows, id: string): Row | undefined {
+  for (let index = 0; index < total; index++) if (rowAt(index)?.id === id) return rowAt(index);
+  return undefined;
 }
 
 /** Fetches the rows of a report, unless an argument is missing or wrong; `found` says which. */
