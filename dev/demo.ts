@@ -1,3 +1,4 @@
+import pluralize from "pluralize";
 import { parseArgs } from "node:util";
 import { readConfig } from "../src/config.ts";
 import { readRunningService } from "../src/settings/runningService.ts";
@@ -82,7 +83,7 @@ async function report(
     "",
     changes.length === 0
       ? "The demo data is complete: nothing was added."
-      : `Added in ${seconds} s: ${changes.map(([plural, count]) => `${count} ${count === 1 ? plural.slice(0, -1) : plural}`).join(", ")}.`,
+      : `Added in ${seconds} s: ${changes.map(([plural, count]) => `${count} ${count === 1 ? pluralize.singular(plural) : plural}`).join(", ")}.`,
     `The service has ${counts.products.totalCount} products, ${counts.orders.totalCount} orders with ${counts.issues.length} kinds of import issues, ${counts.campaigns.length} campaigns and ${counts.departments.length} departments.`,
     ...describeImport(orderImport),
     "",
