@@ -218,7 +218,9 @@ const refusals: Refused[] = [
     what: "misspells the list of an action",
     sql: sound,
     logic: action("id uuid", "boolean", "@action of celars"),
-    says: ["or names the list, such as `@action of suppliers` (did you mean `cellars`?)"],
+    says: [
+      "or names the list or the report, such as `@action of suppliers` (did you mean `cellars`?)",
+    ],
   },
   {
     what: "misspells the column of an order",
