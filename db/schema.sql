@@ -121,20 +121,35 @@ create type deletion as (
 );
 comment on type deletion is 'A deleted row that can be restored.';
 
-comment on column deletion.audit_log_id is '@notNull
+comment on column deletion.audit_log_id is '@list off
+@notNull
 The argument `auditLogId` of `restore`.';
 
-comment on column deletion.entity_type is '@notNull
+comment on column deletion.entity_type is '@list 2
+@notNull
+@title Kind
 The type of the row, such as `Campaign`.';
 
-comment on column deletion.entity_id is '@notNull
+comment on column deletion.entity_id is '@list off
+@notNull
+@widget row
 The id of the row.';
-comment on column deletion.label is 'The name of the row.';
 
-comment on column deletion.deleted_at is '@notNull
+comment on column deletion.label is '@list 1
+@title Name
+The name of the row.';
+
+comment on column deletion.deleted_at is '@list 3
+@notNull
+@title Deleted
 When the row was deleted.';
-comment on column deletion.user_id is 'The id of the user who deleted the row.';
-comment on column deletion.user_name is 'The name of the user who deleted the row.';
+
+comment on column deletion.user_id is '@list off
+The id of the user who deleted the row.';
+
+comment on column deletion.user_name is '@list 4
+@title By
+The name of the user who deleted the row.';
 
 create type documentation_change as enum ('REMOVED', 'ADDED');
 comment on type documentation_change is 'Whether only the earlier or only the later text has a line.';
@@ -8430,6 +8445,9 @@ $function$;
 grant execute on function deletions(text,text,integer) to office_api;
 
 comment on function deletions(text,text,integer) is '@guard principal
+@report Office 45
+@icon clock
+@title Deleted rows
 @auditReads AuditLog
 @argument entity_type Only rows of this type.
 @argument entity_id Only the row with this id.

@@ -44,7 +44,7 @@ Tabs list the rows that refer to the row, such as the prices of a product. `New 
 
 `Actions` offers what else can be done with a row, such as deactivating a user, or with a list, such as importing orders from the ERP or marking all notifications as read; what is hard to take back asks first.
 
-`Delete` waits six seconds in which `Undo` takes it back. A row that others refer to is not deleted; the message names what refers to it. A row that was deleted within the last seven days is restored at its address: the page says who deleted it, with `Restore` for whoever may create such rows, and its history for holders of `audit.read`. If a row is deleted while you edit it, the form keeps what you typed; `Restore and save` restores the row and saves your edits in it. If a colleague had changed the same fields before, it asks first.
+`Delete` waits six seconds in which `Undo` takes it back. A row that others refer to is not deleted; the message names what refers to it. A row that was deleted within the last seven days is restored at its address: the page says who deleted it, with `Restore` for whoever may create such rows, and its history for holders of `audit.read`. The report `Deleted rows` lists them. If a row is deleted while you edit it, the form keeps what you typed; `Restore and save` restores the row and saves your edits in it. If a colleague had changed the same fields before, it asks first.
 
 A secret, such as the address of a calendar feed, is shown once, in a dialog after its row is created.
 

@@ -75,6 +75,9 @@ begin
 end;
 $$ language plpgsql stable security definer set search_path from current;
 comment on function deletions is '@guard principal
+@report Office 45
+@icon clock
+@title Deleted rows
 @auditReads AuditLog
 @argument entity_type Only rows of this type.
 @argument entity_id Only the row with this id.

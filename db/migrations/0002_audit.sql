@@ -117,14 +117,26 @@ create type deletion as (
   audit_log_id uuid, entity_type text, entity_id text, label text, deleted_at timestamptz, user_id uuid, user_name text
 );
 comment on type deletion is 'A deleted row that can be restored.';
-comment on column deletion.audit_log_id is '@notNull
+comment on column deletion.audit_log_id is '@list off
+@notNull
 The argument `auditLogId` of `restore`.';
-comment on column deletion.entity_type is '@notNull
+comment on column deletion.entity_type is '@list 2
+@notNull
+@title Kind
 The type of the row, such as `Campaign`.';
-comment on column deletion.entity_id is '@notNull
+comment on column deletion.entity_id is '@list off
+@notNull
+@widget row
 The id of the row.';
-comment on column deletion.label is 'The name of the row.';
-comment on column deletion.deleted_at is '@notNull
+comment on column deletion.label is '@list 1
+@title Name
+The name of the row.';
+comment on column deletion.deleted_at is '@list 3
+@notNull
+@title Deleted
 When the row was deleted.';
-comment on column deletion.user_id is 'The id of the user who deleted the row.';
-comment on column deletion.user_name is 'The name of the user who deleted the row.';
+comment on column deletion.user_id is '@list off
+The id of the user who deleted the row.';
+comment on column deletion.user_name is '@list 4
+@title By
+The name of the user who deleted the row.';

@@ -221,6 +221,7 @@ describe("every list", () => {
         "Who is away",
         "Absence balances",
         "Search the handbook",
+        "Deleted rows",
         "My sessions",
       ]);
     });

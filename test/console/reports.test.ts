@@ -244,6 +244,33 @@ describe("reports", () => {
     });
   });
 
+  test("of deleted rows open their pages, where they are restored", async () => {
+    const buyer = await service.login(["products.read", "products.create"]);
+    const deleter = await service.login(["campaigns.delete", "campaigns.read"]);
+    const { pool } = service.database;
+    await pool.query(
+      "insert into campaigns (title, price, author_user_id, medium, scheduled_at) values ('Harvest', 'DKK 89', $1, 'WEB', now())",
+      [deleter.userId],
+    );
+    const answer = await service.ask("mutation { deleteAllCampaigns }", { token: deleter.token });
+    expect(answer.errors).toBeUndefined();
+    const author = await service.login(["campaigns.read", "campaigns.create", "products.read"]);
+    await withJourney({ browser, service }, { token: author.token }, async ({ page, open }) => {
+      await open("/report/deletions");
+      const grid = page.getByRole("grid", { name: "Deleted rows" });
+      await grid.getByText("Harvest").waitFor();
+      await grid.focus();
+      await page.keyboard.press("Enter");
+      await page.getByRole("button", { name: "Restore" }).click();
+      await page.getByRole("heading", { name: "Harvest", level: 1 }).waitFor();
+    });
+    // Nobody sees what they may not restore.
+    await withJourney({ browser, service }, { token: buyer.token }, async ({ page, open }) => {
+      await open("/report/deletions");
+      await page.getByRole("heading", { name: "Nothing was found" }).waitFor();
+    });
+  });
+
   test("without required arguments open with rows", async () => {
     const anna = await service.login(["absences.read", "users.read"], "anna@example.com");
     await service.database.pool.query(

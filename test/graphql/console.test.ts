@@ -465,6 +465,7 @@ describe("the catalogue of the console", () => {
       "awayDays",
       "absenceBalances",
       "searchDocumentation",
+      "deletions",
     ]);
   });
 

@@ -1,11 +1,13 @@
-import type {
-  ConsoleArgument,
-  Entity,
-  EntityAction,
-  EntityField,
-  EntityParent,
-  Report,
+import {
+  type ConsoleArgument,
+  type Entity,
+  type EntityAction,
+  type EntityField,
+  type EntityParent,
+  type Report,
+  fieldOf,
 } from "../meta/entities.ts";
+import { linkOf, typeFieldsOf } from "../meta/rows.ts";
 import { name, pagesOf, selection, selections } from "./documents.ts";
 
 // GraphQL documents that only the page of a record needs: a separate script that is loaded after the first list.
@@ -67,23 +69,27 @@ export function actionDocument(
 
 /** The document of a report with those of its arguments that have variables. */
 export function reportDocument(
-  { field, arguments: args, actions }: Report,
+  report: Report,
   variables: Readonly<Record<string, unknown>>,
   entity: Entity | undefined,
   columns: readonly EntityField[],
 ): string {
-  const { declared, call } = callOf(field, givenOf(args, variables));
+  const { declared, call } = callOf(report.field, givenOf(report.arguments, variables));
   const rows = entity
     ? selections(entity, columns)
-    : [...new Set([...usedBy(actions), ...columns.flatMap(selection)])].join(" ");
+    : [...new Set([...usedBy(report), ...columns.flatMap(selection)])].join(" ");
   return `query Report${declared} { rows: ${call} { ${rows} } }`;
 }
 
-/** The fields of a row that its actions need. */
-function usedBy(actions: readonly EntityAction[]): string[] {
+/** The fields of a row that its actions and its link need. */
+function usedBy({ actions, fields }: Report): string[] {
   const ofRow = actions.filter(({ argument }) => argument !== null);
   const conditions = ofRow.flatMap(({ onlyIf, unless }) => [onlyIf ?? [], unless ?? []].flat());
-  return ofRow.length === 0 ? [] : ["id", ...conditions.map(name)];
+  const link = linkOf(fields);
+  const linked = link
+    ? [link.name, ...typeFieldsOf(link).filter((own) => fieldOf({ fields }, own))]
+    : [];
+  return [...(ofRow.length === 0 ? [] : ["id"]), ...conditions, ...linked].map(name);
 }
 
 /** The arguments that have variables. */

@@ -77,7 +77,10 @@ export function targetRow(
   field: EntityField,
   row: Row,
 ): RowTarget | undefined {
-  const [id, typeName] = [row[field.name], row[field.name.replace(/Id$/, "")]];
+  const id = row[field.name];
+  const typeName = typeFieldsOf(field)
+    .map((name) => row[name])
+    .find((value) => value !== undefined);
   if (field.widget !== "row" || typeof id !== "string") return undefined;
   const entity = metadata.entities.find((one) => one.typeName === typeName);
   if (entity) return entity.recordField === null ? undefined : { entity: entity.name, id };
@@ -85,4 +88,15 @@ export function targetRow(
     (one) => one.typeName === typeName && one.arguments.every(({ type }) => !type.endsWith("!")),
   );
   return report && { report: report.field };
+}
+
+/** The fields that can hold the type of the row that a field with the widget `row` refers to. */
+export function typeFieldsOf({ name }: Pick<EntityField, "name">): [string, string] {
+  const stem = name.replace(/Id$/, "");
+  return [stem, `${stem}Type`];
+}
+
+/** The field whose value leads to the row that a row without a page of its own is about. */
+export function linkOf(fields: readonly EntityField[]): EntityField | undefined {
+  return fields.find(({ widget }) => widget === "row");
 }

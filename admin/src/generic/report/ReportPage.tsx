@@ -8,7 +8,7 @@ import { Page } from "../../frame/Page.tsx";
 import { type Entity, type Report, defaultColumns } from "../../meta/entities.ts";
 import { useEntities } from "../../meta/EntitiesContext.ts";
 import { rowName } from "../../meta/kinds.tsx";
-import { type Row, referencedRow } from "../../meta/rows.ts";
+import { type Row, linkOf, referencedRow, targetRow } from "../../meta/rows.ts";
 import { en } from "../../text/en.ts";
 import { enRecord } from "../../text/enRecord.ts";
 import { Description } from "../../ui/Description.tsx";
@@ -173,6 +173,7 @@ interface ResultProps extends ReportContentProps {
 }
 
 function Result({ report, entity, columns, rows, isReady, failure }: ResultProps): ReactNode {
+  const entities = useEntities();
   const navigate = useNavigate();
   const [widths, setWidths] = useState<Record<string, number>>({});
   const [opened, setOpened] = useState<string | null>(null);
@@ -190,8 +191,11 @@ function Result({ report, entity, columns, rows, isReady, failure }: ResultProps
   const link = entity
     ? undefined
     : columns.find(({ kind, isList }) => kind === "REFERENCE" && !isList);
+  const pointer = entity || link ? undefined : linkOf(report.fields);
   const targetOf = (row: Row) => {
     if (entity) return { entity: entity.name, id: row.id };
+    const target = pointer && targetRow(entities, pointer, row);
+    if (target && "entity" in target) return target;
     const referenced = link && referencedRow(link, row);
     return link?.reference && referenced?.isVisible
       ? { entity: link.reference.entity, id: referenced.id }
@@ -203,7 +207,8 @@ function Result({ report, entity, columns, rows, isReady, failure }: ResultProps
     if (hasActions) setOpened(row.id);
     else if (target) void navigate({ to: "/$entity/$id", params: target, search: {} });
   };
-  const onOpen = entity?.keyField == null && !link && !hasActions ? undefined : open;
+  const opens = link ?? pointer;
+  const onOpen = entity?.keyField == null && !opens && !hasActions ? undefined : open;
   const shown = opened === null ? undefined : rowWithId(rows, opened);
   return (
     <>
