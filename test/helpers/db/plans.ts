@@ -26,6 +26,8 @@ export interface PlanNode {
   "Shared Hit Blocks"?: number;
   "Shared Read Blocks"?: number;
   Plans?: PlanNode[];
+  /** The rows that it read from its plans. */
+  inputRows?: number;
 }
 
 /** The plan nodes of each statement that auto_explain logged, without nested plans. */
@@ -37,7 +39,11 @@ export function readPlans(notices: readonly string[]): PlanNode[][] {
 }
 
 function flatten({ Plans = [], ...node }: PlanNode): PlanNode[] {
-  return [node, ...Plans.flatMap(flatten)];
+  const inputRows = Plans.reduce(
+    (sum, plan) => sum + plan["Actual Rows"] * plan["Actual Loops"],
+    0,
+  );
+  return [{ ...node, inputRows }, ...Plans.flatMap(flatten)];
 }
 
 /** Whether the node was executed; a plan can contain alternatives that never run. */
