@@ -367,19 +367,22 @@ async function addExport(client: DemoClient): Promise<number> {
 
 /** Adds the mapping rule if orders with its issue wait for one. No recheck is queued, so the rule waits. */
 async function addRule(client: DemoClient): Promise<number> {
-  const { issues } = await client.ask<{
-    issues: { code: string; key: string; waitingRule: { id: string } | null }[];
-  }>("{ issues: erpOrderImportIssues { code key waitingRule { id } } }");
-  const isMissing = issues.some(
-    ({ code, key, waitingRule }) =>
-      code === demoRule.code && key === demoRule.key && waitingRule === null,
-  );
-  if (!isMissing) return 0;
+  if (!(await isRuleMissing(client))) return 0;
   await client.ask(
     "mutation ($input: CreateErpMappingRuleInput!) { createErpMappingRule(input: $input) { id } }",
     { input: demoRule },
   );
   return 1;
+}
+
+async function isRuleMissing(client: DemoClient): Promise<boolean> {
+  const { issues } = await client.ask<{
+    issues: { code: string; key: string; waitingRule: { id: string } | null }[];
+  }>("{ issues: erpOrderImportIssues { code key waitingRule { id } } }");
+  return issues.some(
+    ({ code, key, waitingRule }) =>
+      code === demoRule.code && key === demoRule.key && waitingRule === null,
+  );
 }
 
 /** Adds a note to each of the first customers that has none. Returns the number of new notes. */
@@ -451,7 +454,8 @@ async function importOrders(
       { id: importErpOrders.id },
     );
     const orders = await countOrders();
-    const isEnough = erpSyncRun?.finishedAt != null || orders >= enoughOrders;
+    const isEnough =
+      erpSyncRun?.finishedAt != null || (orders >= enoughOrders && (await isRuleMissing(client)));
     if (isEnough || Date.now() > deadline) return { orders, orderImport: erpSyncRun };
     await setTimeout(250);
   }

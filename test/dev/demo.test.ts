@@ -111,6 +111,9 @@ test("fills an empty service", async () => {
     const { rows } = await database.pool.query("select from orders");
     return rows.length === 200;
   });
+  // The rule is for an issue of these orders: where they came too late, the next run adds it.
+  if (!outcome.output.includes("1 rule"))
+    expect((await runDemo()).output).toMatch(/Added in [\d.]+ s: 1 rule\./);
   const { data, errors } = await askAt(
     url,
     `{ products(first: 250) { nodes { prices { amount } images { url } ratings { points } } }

@@ -17,12 +17,7 @@ beforeAll(async () => {
      insert into product_ratings (product_id, reviewer_id, year, points)
      select p.id, r.id, year, 90 from products p, reviewers r, unnest(array[2020, null, 2022]) year where p.erp_product_number = '1'`,
   );
-  ({ token } = await service.login([
-    "products.read",
-    "reviewers.read",
-    "users.read",
-    "resources.read",
-  ]));
+  ({ token } = await service.login(["products.read", "reviewers.read", "users.read"]));
 });
 afterAll(async () => {
   await service.stop();
