@@ -86,15 +86,16 @@ test("a failed job waits as long as office_jobs.postpone predicts", async () => 
       },
     },
   });
-  const { rows } = await database.pool.query<{ run_at: Date; last_error: string }>(
-    `select j.run_at, j.last_error from graphile_worker._private_jobs j
+  const { rows } = await database.pool.query<{ run_at: Date; attempts: number; last_error: string }>(
+    `select j.run_at, j.attempts, j.last_error from graphile_worker._private_jobs j
      join graphile_worker._private_tasks t on t.id = j.task_id
-     where t.identifier = 'fails' and j.attempts = 1 and j.locked_at is null`,
+     where t.identifier = 'fails' and j.locked_at is null`,
   );
-  const waitMs = Math.exp(1) * 1000;
+  // On a busy machine the same run may have tried it again.
+  const waitMs = Math.exp(rows[0]?.attempts ?? 0) * 1000;
   const runAt = rows[0]?.run_at.getTime() ?? 0;
   requireThat(
-    "after its first failure a job waits e seconds",
+    "after its nth failure a job waits e to the nth seconds",
     runAt >= before + waitMs - 1 && runAt <= Date.now() + waitMs + 1,
   );
   requireThat("last_error is the error's message", rows[0]?.last_error === "failed");

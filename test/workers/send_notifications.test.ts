@@ -81,7 +81,7 @@ test("writes times in the time zone and the locale of the recipient", async () =
   ]);
   await notify(id, "In Tokyo");
   await db.pool.query(
-    "update notifications set created_at = '2027-03-05T18:30:00Z' where user_id = $1",
+    "update notifications set happened_at = '2027-03-05T18:30:00Z' where user_id = $1",
     [id],
   );
   await db.pool.query("select queue_notification_mails()");
