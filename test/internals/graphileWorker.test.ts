@@ -86,7 +86,11 @@ test("a failed job waits as long as office_jobs.postpone predicts", async () => 
       },
     },
   });
-  const { rows } = await database.pool.query<{ run_at: Date; attempts: number; last_error: string }>(
+  const { rows } = await database.pool.query<{
+    run_at: Date;
+    attempts: number;
+    last_error: string;
+  }>(
     `select j.run_at, j.attempts, j.last_error from graphile_worker._private_jobs j
      join graphile_worker._private_tasks t on t.id = j.task_id
      where t.identifier = 'fails' and j.locked_at is null`,
