@@ -11508,7 +11508,7 @@ begin
 end;
 $function$;
 grant execute on function line_differences(text,text[],text[]) to office_api;
-comment on function line_differences(text,text[],text[]) is 'The lines to remove and to add, at most 1000, in the order of the texts.';
+comment on function line_differences(text,text[],text[]) is 'The lines to remove and to add, in the order of the texts; all lines of both when more than 1000 differ.';
 
 CREATE OR REPLACE FUNCTION link_order_lines(at_most integer)
  RETURNS integer

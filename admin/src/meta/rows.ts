@@ -96,7 +96,7 @@ export function typeFieldsOf({ name }: Pick<EntityField, "name">): [string, stri
   return [stem, `${stem}Type`];
 }
 
-/** The field whose value leads to the row that a row without a page of its own is about. */
+/** The field with the id of the row that the console opens for a row of a report. */
 export function linkOf(fields: readonly EntityField[]): EntityField | undefined {
   return fields.find(({ widget }) => widget === "row");
 }

@@ -359,7 +359,7 @@ function Choices({ field, value, describedBy, error, onChange }: ControlProps): 
   );
 }
 
-/** Whether a text is edited in several lines. An address has one, whatever its length. */
+/** Whether the editor of a text has several lines. That of an address has one, because an address has no line breaks. */
 function isLong({ widget, maxLength, kind }: EntityField): boolean {
   if (kind !== "TEXT" || widget === "url" || widget === "email") return false;
   return widget === "long" || widget === "code" || (maxLength ?? 0) > 500;
