@@ -177,6 +177,34 @@ comment on column documentation_difference.text is '@notNull
 @widget long
 The line.';
 
+create type documentation_entry as (
+  number text,
+  documentation_page_id uuid,
+  slug text,
+  title text,
+  is_published boolean
+);
+comment on type documentation_entry is 'A page in the contents of the handbook.';
+
+comment on column documentation_entry.number is '@notNull
+The place in the tree, such as `2.1` for the first page below the second one.';
+
+comment on column documentation_entry.documentation_page_id is '@notNull
+@title Page
+The id of the page.';
+
+comment on column documentation_entry.slug is '@notNull
+@title Address
+The address of the page.';
+
+comment on column documentation_entry.title is '@list off
+@notNull
+The heading of the page.';
+
+comment on column documentation_entry.is_published is '@notNull
+@title Published
+Whether every login can read the page.';
+
 create type documentation_match as (
   documentation_page_id uuid,
   slug text,
@@ -5197,7 +5225,9 @@ When the watch last found an event; null before the first event.';
 comment on column search_watches.match_count is '@list 8
 @title Matches
 The number of events that the watch found.';
-comment on column search_watches.problem is 'Why the service paused the watch; null without a problem.';
+
+comment on column search_watches.problem is '@internal
+Why the service paused the watch; null without a problem.';
 
 comment on column search_watches.table_name is '@internal
 The table of the list.';
@@ -6904,7 +6934,7 @@ CREATE OR REPLACE FUNCTION campaigns_is_author_away(campaign campaigns)
 AS $function$
   select exists (
     select from away_periods w
-    where w.user_id = campaign.author_user_id
+    where w.user_id = campaign.author_user_id and is_near_period(campaign.scheduled_at, w.starts_on, w.ends_on)
       and (campaign.scheduled_at at time zone absence_time_zone(campaign.author_user_id))::date between w.starts_on and w.ends_on
   )
   where is_login()
@@ -8538,6 +8568,36 @@ AS $function$
   select coalesce('; did you mean ' || nearest_name(did_you_mean.name, did_you_mean.names) || '?', '')
 $function$;
 comment on function did_you_mean(text,text[]) is 'The end of a message about a misspelt name; empty when no name is similar.';
+
+CREATE OR REPLACE FUNCTION documentation_contents()
+ RETURNS SETOF documentation_entry
+ LANGUAGE plpgsql
+ STABLE
+AS $function$
+begin
+  perform require_full_login();
+  return query
+  with recursive pages as (
+    -- A page whose parent the caller cannot read is listed at the top.
+    select p.id, p.slug, p.title, p.is_published, above.id as parent_id,
+      row_number() over (partition by above.id order by p.position, p.title, p.id) as place
+    from documentation_pages p left join documentation_pages above on above.id = p.parent_id
+  ),
+  tree as (
+    select p.*, array[p.place] as places from pages p where p.parent_id is null
+    union all
+    select p.*, t.places || p.place from tree t join pages p on p.parent_id = t.id
+  )
+  select array_to_string(t.places, '.'), t.id, t.slug, t.title, t.is_published from tree t order by t.places;
+end;
+$function$;
+grant execute on function documentation_contents() to office_api;
+
+comment on function documentation_contents() is '@guard login
+@report Office 34
+@icon book
+@title Contents of the handbook
+The readable handbook pages as a tree: each page is followed by those below it, in the order of `position`.';
 
 CREATE OR REPLACE FUNCTION documentation_differences(documentation_page_id uuid, from_version integer, to_version integer DEFAULT NULL::integer)
  RETURNS SETOF documentation_difference
@@ -10507,10 +10567,8 @@ CREATE OR REPLACE FUNCTION handed_watch_problem(watch search_watches, to_user_id
  LANGUAGE sql
  STABLE
 AS $function$
-  select format('The handover paused it, because you lack the permission %s', string_agg(k, ' and '))
-  from regexp_split_to_table(table_tags(to_regclass(quote_ident(nullif(watch.table_name, '')))) ->> 'read', '[\s,]+') as k
-  where k not in ('', 'login') and k <> all (user_permissions(handed_watch_problem.to_user_id))
-  having count(*) > 0
+  select 'The handover paused it, because you lack the permission '
+    || missing_to_read(watch.table_name, user_permissions(handed_watch_problem.to_user_id))
 $function$;
 comment on function handed_watch_problem(search_watches,uuid) is 'The reason why a user cannot read the list of a search watch; null when they can.';
 
@@ -11014,6 +11072,19 @@ AS $function$
   select coalesce(is_mapped.rules -> is_mapped.code ? normalize_name(is_mapped.key), false)
 $function$;
 comment on function is_mapped(jsonb,text,text) is 'Whether a rule exists for an ERP code, including rules to ignore it.';
+
+CREATE OR REPLACE FUNCTION is_near_period(moment timestamp with time zone, starts_on date, ends_on date)
+ RETURNS boolean
+ LANGUAGE sql
+ IMMUTABLE
+AS $function$
+  select is_near_period.moment >= is_near_period.starts_on::timestamp at time zone 'utc' - interval '1 day'
+    and is_near_period.moment < is_near_period.ends_on::timestamp at time zone 'utc' + interval '2 days'
+$function$;
+grant execute on function is_near_period(timestamp with time zone,date,date) to office_api;
+
+comment on function is_near_period(timestamp with time zone,date,date) is '@behavior -*
+Whether a moment can be within a period of days in any time zone. The time zone of a person is looked up only then.';
 
 CREATE OR REPLACE FUNCTION is_own_action(task text)
  RETURNS boolean
@@ -11933,6 +12004,17 @@ end;
 $function$;
 grant execute on function missing_row() to office_api;
 comment on function missing_row() is 'Fails a statement that did not find a required row.';
+
+CREATE OR REPLACE FUNCTION missing_to_read(table_name text, permissions text[])
+ RETURNS text
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select string_agg(k, ' and ')
+  from regexp_split_to_table(table_tags(to_regclass(quote_ident(nullif(missing_to_read.table_name, '')))) ->> 'read', '[\s,]+') as k
+  where k not in ('', 'login') and k <> all (missing_to_read.permissions)
+$function$;
+comment on function missing_to_read(text,text[]) is 'The permissions that a reader of a table needs and does not hold, joined by "and"; null when none is missing.';
 
 CREATE OR REPLACE FUNCTION my_sessions()
  RETURNS SETOF session_view
@@ -15857,6 +15939,21 @@ AS $function$
 $function$;
 comment on function search_watch_limit() is 'The number of search watches that a user can have.';
 
+CREATE OR REPLACE FUNCTION search_watches_problem(watch search_watches)
+ RETURNS text
+ LANGUAGE sql
+ STABLE SECURITY DEFINER
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
+AS $function$
+  select coalesce(watch.problem,
+    'The watch finds nothing, because you lack the permission ' || missing_to_read(watch.table_name, current_permissions()))
+$function$;
+grant execute on function search_watches_problem(search_watches) to office_api;
+
+comment on function search_watches_problem(search_watches) is '@computed
+@list 9
+Why the service paused the watch, or why it finds nothing; null without a problem.';
+
 CREATE OR REPLACE FUNCTION search_words(tag text)
  RETURNS TABLE(words text[], data_type text, title text)
  LANGUAGE sql
@@ -18549,7 +18646,8 @@ CREATE OR REPLACE FUNCTION users_away_until(person users)
  STABLE
 AS $function$
   select max(w.ends_on) from away_periods w
-  where w.user_id = users_away_until.person.id and (now() at time zone absence_time_zone(users_away_until.person.id))::date between w.starts_on and w.ends_on
+  where w.user_id = users_away_until.person.id and is_near_period(now(), w.starts_on, w.ends_on)
+    and (now() at time zone absence_time_zone(users_away_until.person.id))::date between w.starts_on and w.ends_on
 $function$;
 grant execute on function users_away_until(users) to office_api;
 

@@ -728,6 +728,7 @@ handover to a user who would then have more is refused.
   writes during the save is reported when that transaction has ended, as `MATCHES` where the watch has this event.
 - Events are not recorded while a watch is paused (`isPaused`) or its owner is inactive. After the owner was activated,
   or got the watch by a handover, the next evaluation is the baseline; it runs within a minute.
+- While the owner may not read the list, the watch finds nothing; `problem` names the missing permission.
 - A handover to a user who cannot read the list pauses the watch. `problem` names the permission; `updateSearchWatch`
   resumes it once the owner has it.
 - A change of a related row counts as well: `notes.body:cork*` reports a customer when a note is written, and
@@ -770,18 +771,21 @@ under **Office**.
 
 ## Read and find
 
-`documentationPages` lists the pages in order. `documentationPage(id:)` reads one, with `parent` and `children`. Every
-login can read published pages. Drafts are visible to their author and to holders of `documentation.update`.
+`documentationContents` returns the pages as a tree with their numbers, such as `2.1`; in the console it is the report
+**Contents of the handbook**. `documentationPages` lists and filters them, and `documentationPage(id:)` reads one, with
+`parent` and `children`. Every login can read published pages. Drafts are visible to their author and to holders of
+`documentation.update`.
 `authorName` and `updatedByName` are names that every reader sees; `author` and `updatedBy` need `users.read`.
 
 ```graphql
-{ documentationPageBySlug(slug: "query-language") { id slug title body }
+{ documentationContents { number title slug documentationPageId }
+  documentationPageBySlug(slug: "query-language") { id slug title body }
   searchDocumentation(text: "smagning \"red wine\"") { slug title excerpt } }
 ```
 
 `documentationPageBySlug` also accepts an earlier address; the `slug` of the result is the current one.
-`searchDocumentation` searches title, tags and body with Danish and English word forms, best match first; in the console it is the report **Search the handbook**. It accepts
-`"a phrase"`, `-word` for pages without the word, and `or`. `excerpt` is the text around the words. Words in the `query`
+`searchDocumentation` searches title, tags and body with Danish and English word forms, best match first; in the console
+it is the report **Search the handbook**. It accepts `"a phrase"`, `-word` for pages without the word, and `or`. `excerpt` is the text around the words. Words in the `query`
 of the list `documentationPages` search titles and bodies for the letters themselves, without word forms. Published pages
 are also in the search engine, as the collection `documentation`.
 

@@ -325,9 +325,18 @@ comment on function absence_time_zone is '@behavior -*
 The time zone in which the days of the absences of a user begin and end.';
 grant execute on function absence_time_zone to office_api;
 
+create or replace function is_near_period(moment timestamptz, starts_on date, ends_on date) returns boolean as $$
+  select is_near_period.moment >= is_near_period.starts_on::timestamp at time zone 'utc' - interval '1 day'
+    and is_near_period.moment < is_near_period.ends_on::timestamp at time zone 'utc' + interval '2 days'
+$$ language sql immutable;
+comment on function is_near_period is '@behavior -*
+Whether a moment can be within a period of days in any time zone. The time zone of a person is looked up only then.';
+grant execute on function is_near_period to office_api;
+
 create or replace function users_away_until(person users) returns date as $$
   select max(w.ends_on) from away_periods w
-  where w.user_id = users_away_until.person.id and (now() at time zone absence_time_zone(users_away_until.person.id))::date between w.starts_on and w.ends_on
+  where w.user_id = users_away_until.person.id and is_near_period(now(), w.starts_on, w.ends_on)
+    and (now() at time zone absence_time_zone(users_away_until.person.id))::date between w.starts_on and w.ends_on
 $$ language sql stable;
 comment on function users_away_until is '@computed
 @list 5
@@ -336,7 +345,7 @@ The last day of the user''s current absence; null without an absence today, in t
 create or replace function campaigns_is_author_away(campaign campaigns) returns boolean as $$
   select exists (
     select from away_periods w
-    where w.user_id = campaign.author_user_id
+    where w.user_id = campaign.author_user_id and is_near_period(campaign.scheduled_at, w.starts_on, w.ends_on)
       and (campaign.scheduled_at at time zone absence_time_zone(campaign.author_user_id))::date between w.starts_on and w.ends_on
   )
   where is_login()

@@ -334,3 +334,10 @@ create or replace function user_permissions(user_id uuid) returns text[] as $$
     select string_to_array(nullif(k.permission_keys, ''), ',') from user_keys k where k.user_id = user_permissions.user_id
   ), '{}')
 $$ language sql stable;
+
+create or replace function missing_to_read(table_name text, permissions text[]) returns text as $$
+  select string_agg(k, ' and ')
+  from regexp_split_to_table(table_tags(to_regclass(quote_ident(nullif(missing_to_read.table_name, '')))) ->> 'read', '[\s,]+') as k
+  where k not in ('', 'login') and k <> all (missing_to_read.permissions)
+$$ language sql stable;
+comment on function missing_to_read is 'The permissions that a reader of a table needs and does not hold, joined by "and"; null when none is missing.';

@@ -268,6 +268,30 @@ comment on function search_documentation is '@guard login
 @argument first The number of pages, 50 at most.
 The readable handbook pages with these words in the title, tags or body, best match first.';
 
+create or replace function documentation_contents() returns setof documentation_entry as $$
+begin
+  perform require_full_login();
+  return query
+  with recursive pages as (
+    -- A page whose parent the caller cannot read is listed at the top.
+    select p.id, p.slug, p.title, p.is_published, above.id as parent_id,
+      row_number() over (partition by above.id order by p.position, p.title, p.id) as place
+    from documentation_pages p left join documentation_pages above on above.id = p.parent_id
+  ),
+  tree as (
+    select p.*, array[p.place] as places from pages p where p.parent_id is null
+    union all
+    select p.*, t.places || p.place from tree t join pages p on p.parent_id = t.id
+  )
+  select array_to_string(t.places, '.'), t.id, t.slug, t.title, t.is_published from tree t order by t.places;
+end;
+$$ language plpgsql stable;
+comment on function documentation_contents is '@guard login
+@report Office 34
+@icon book
+@title Contents of the handbook
+The readable handbook pages as a tree: each page is followed by those below it, in the order of `position`.';
+
 create or replace function documentation_version(id uuid) returns documentation_versions as $$
 begin
   perform require_full_login();
@@ -300,4 +324,5 @@ comment on function restore_documentation_version is '@guard login documentation
 @action
 Restores the title, body and tags of a version as a new version, and returns the new version.';
 
-grant execute on function documentation_page_by_slug, search_documentation, documentation_version, restore_documentation_version to office_api;
+grant execute on function documentation_page_by_slug, search_documentation, documentation_contents, documentation_version, restore_documentation_version
+to office_api;

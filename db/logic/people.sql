@@ -62,10 +62,8 @@ comment on function require_handover_limit is
   'Rejects a handover after which the new owner would have too many search watches. The caller has locked both users.';
 
 create or replace function handed_watch_problem(watch search_watches, to_user_id uuid) returns text as $$
-  select format('The handover paused it, because you lack the permission %s', string_agg(k, ' and '))
-  from regexp_split_to_table(table_tags(to_regclass(quote_ident(nullif(watch.table_name, '')))) ->> 'read', '[\s,]+') as k
-  where k not in ('', 'login') and k <> all (user_permissions(handed_watch_problem.to_user_id))
-  having count(*) > 0
+  select 'The handover paused it, because you lack the permission '
+    || missing_to_read(watch.table_name, user_permissions(handed_watch_problem.to_user_id))
 $$ language sql stable;
 comment on function handed_watch_problem is 'The reason why a user cannot read the list of a search watch; null when they can.';
 

@@ -19,6 +19,15 @@ create or replace function search_watch_limit() returns integer as $$
 $$ language sql immutable;
 comment on function search_watch_limit is 'The number of search watches that a user can have.';
 
+create or replace function search_watches_problem(watch search_watches) returns text as $$
+  select coalesce(watch.problem,
+    'The watch finds nothing, because you lack the permission ' || missing_to_read(watch.table_name, current_permissions()))
+$$ language sql stable security definer set search_path from current;
+comment on function search_watches_problem is '@computed
+@list 9
+Why the service paused the watch, or why it finds nothing; null without a problem.';
+grant execute on function search_watches_problem to office_api;
+
 create or replace function require_watch_limit() returns void as $$
 declare
   v_count bigint;

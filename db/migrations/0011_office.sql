@@ -608,6 +608,23 @@ comment on column documentation_difference.text is '@notNull
 @widget long
 The line.';
 
+create type documentation_entry as (number text, documentation_page_id uuid, slug text, title text, is_published boolean);
+comment on type documentation_entry is 'A page in the contents of the handbook.';
+comment on column documentation_entry.number is '@notNull
+The place in the tree, such as `2.1` for the first page below the second one.';
+comment on column documentation_entry.documentation_page_id is '@notNull
+@title Page
+The id of the page.';
+comment on column documentation_entry.slug is '@notNull
+@title Address
+The address of the page.';
+comment on column documentation_entry.title is '@list off
+@notNull
+The heading of the page.';
+comment on column documentation_entry.is_published is '@notNull
+@title Published
+Whether every login can read the page.';
+
 create type documentation_match as (documentation_page_id uuid, slug text, title text, excerpt text);
 comment on type documentation_match is 'A search result of the handbook.';
 comment on column documentation_match.documentation_page_id is '@notNull

@@ -211,7 +211,8 @@ When the watch last found an event; null before the first event.';
 comment on column search_watches.match_count is '@list 8
 @title Matches
 The number of events that the watch found.';
-comment on column search_watches.problem is 'Why the service paused the watch; null without a problem.';
+comment on column search_watches.problem is '@internal
+Why the service paused the watch; null without a problem.';
 comment on column search_watches.table_name is '@internal
 The table of the list.';
 comment on column search_watches.statement is '@internal

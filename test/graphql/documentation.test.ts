@@ -330,6 +330,42 @@ describe("the tree", () => {
       "parentId is too deep: the tree has 10 levels at most",
     );
   });
+
+  test("has contents with numbers, and readable pages below unreadable ones at the top", async () => {
+    const draft = await made({ isPublished: false });
+    const top = await made({ position: 1 });
+    const second = await made({ parentId: top.id, position: 2 });
+    const first = await made({ parentId: top.id, position: 1 });
+    const leaf = await made({ parentId: first.id });
+    const orphan = await made({ parentId: draft.id });
+    const contents = async (token: string) => {
+      const { data } = await ask(
+        "{ documentationContents { number documentationPageId slug title isPublished } }",
+        {},
+        token,
+      );
+      return data.documentationContents as { number: string; documentationPageId: string }[];
+    };
+    const numbers = async (token: string, pages: { id: string }[]) => {
+      const entries = await contents(token);
+      return pages.map(
+        ({ id }) => entries.find(({ documentationPageId }) => documentationPageId === id)?.number,
+      );
+    };
+    const all = await contents(writer.token);
+    const start = all.findIndex(({ documentationPageId }) => documentationPageId === top.id);
+    expect(all.slice(start, start + 4).map((entry) => entry.documentationPageId)).toEqual(
+      [top, first, leaf, second].map(({ id }) => id),
+    );
+    const [top_, first_, leaf_, second_] = await numbers(writer.token, [top, first, leaf, second]);
+    expect([first_, leaf_, second_]).toEqual([`${top_}.1`, `${top_}.1.1`, `${top_}.2`]);
+    const [draft_, orphan_] = await numbers(writer.token, [draft, orphan]);
+    expect(orphan_).toBe(`${draft_}.1`);
+    expect(await numbers(reader.token, [draft, orphan])).toEqual([
+      undefined,
+      expect.stringMatching(/^\d+$/),
+    ]);
+  });
 });
 
 describe("versions", () => {

@@ -369,6 +369,12 @@ describe("a watch", () => {
       [id, daily],
     ]);
     expect(counts).toEqual([{ match_count: 1 }, { match_count: 1 }]);
+    const { data } = await ask("{ searchWatches { isPaused problem } }", {}, owner.token);
+    const problem = "The watch finds nothing, because you lack the permission products.read";
+    expect(data.searchWatches).toEqual([
+      { isPaused: false, problem },
+      { isPaused: false, problem },
+    ]);
   });
 
   test("collects events until its daily or weekly delivery", async () => {
