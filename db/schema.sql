@@ -12008,13 +12008,17 @@ comment on function missing_row() is 'Fails a statement that did not find a requ
 CREATE OR REPLACE FUNCTION missing_to_read(table_name text, permissions text[])
  RETURNS text
  LANGUAGE sql
- STABLE
+ STABLE SECURITY DEFINER
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
 AS $function$
   select string_agg(k, ' and ')
   from regexp_split_to_table(table_tags(to_regclass(quote_ident(nullif(missing_to_read.table_name, '')))) ->> 'read', '[\s,]+') as k
   where k not in ('', 'login') and k <> all (missing_to_read.permissions)
 $function$;
-comment on function missing_to_read(text,text[]) is 'The permissions that a reader of a table needs and does not hold, joined by "and"; null when none is missing.';
+grant execute on function missing_to_read(text,text[]) to office_api;
+
+comment on function missing_to_read(text,text[]) is '@behavior -*
+The permissions that a reader of a table needs and does not hold, joined by "and"; null when none is missing.';
 
 CREATE OR REPLACE FUNCTION my_sessions()
  RETURNS SETOF session_view
@@ -15942,8 +15946,7 @@ comment on function search_watch_limit() is 'The number of search watches that a
 CREATE OR REPLACE FUNCTION search_watches_problem(watch search_watches)
  RETURNS text
  LANGUAGE sql
- STABLE SECURITY DEFINER
- SET search_path TO (tenant), 'extensions', 'pg_temp'
+ STABLE
 AS $function$
   select coalesce(watch.problem,
     'The watch finds nothing, because you lack the permission ' || missing_to_read(watch.table_name, current_permissions()))

@@ -339,5 +339,7 @@ create or replace function missing_to_read(table_name text, permissions text[]) 
   select string_agg(k, ' and ')
   from regexp_split_to_table(table_tags(to_regclass(quote_ident(nullif(missing_to_read.table_name, '')))) ->> 'read', '[\s,]+') as k
   where k not in ('', 'login') and k <> all (missing_to_read.permissions)
-$$ language sql stable;
-comment on function missing_to_read is 'The permissions that a reader of a table needs and does not hold, joined by "and"; null when none is missing.';
+$$ language sql stable security definer set search_path from current;
+comment on function missing_to_read is '@behavior -*
+The permissions that a reader of a table needs and does not hold, joined by "and"; null when none is missing.';
+grant execute on function missing_to_read to office_api;

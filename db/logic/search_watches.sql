@@ -22,7 +22,7 @@ comment on function search_watch_limit is 'The number of search watches that a u
 create or replace function search_watches_problem(watch search_watches) returns text as $$
   select coalesce(watch.problem,
     'The watch finds nothing, because you lack the permission ' || missing_to_read(watch.table_name, current_permissions()))
-$$ language sql stable security definer set search_path from current;
+$$ language sql stable;
 comment on function search_watches_problem is '@computed
 @list 9
 Why the service paused the watch, or why it finds nothing; null without a problem.';

@@ -72,6 +72,7 @@ const guardsOfPlugins: Record<string, string> = {
 const unguarded: Record<string, string> = {
   is_user: "tells whether an id is one of a user, to callers who see the absences of everybody",
   absence_time_zone: "returns only a time zone",
+  missing_to_read: "compares given permissions with the tag of a table",
   absent_department_id: "checks that the caller sees the absences of the user",
   awaits_first_user: "tells login pages whether anybody is there",
   conflicting_change: "locks a row that the caller sees",

@@ -464,6 +464,7 @@ describe("the catalogue of the console", () => {
       "mySessions",
       "awayDays",
       "absenceBalances",
+      "documentationContents",
       "searchDocumentation",
       "deletions",
     ]);
