@@ -157,6 +157,10 @@ create or replace function tag_violations() returns setof text as $$
     ) as c(name)
     where t.relation is not null and t.instead is null and t.is_valid and not exists (
       select from pg_attribute a where a.attrelid = t.relation and a.attname = c.name and a.attnum > 0 and not a.attisdropped)
+      and not (t.tag = 'label' and exists (
+        select from pg_proc f join pg_class r on r.oid = t.relation
+        where f.pronamespace = r.relnamespace and f.proname = r.relname || '_' || c.name and f.proargtypes[0] = r.reltype
+          and comment_tags(obj_description(f.oid, 'pg_proc')) ? 'computed'))
   union all
   select t.what || ': the tag @label names the column ' || c.name || ', which the API hides'
     from checked t, regexp_split_to_table(t.value, '[\s,]+') as c(name)

@@ -261,7 +261,7 @@ comment on table absences is '@group Office 57
 @filter departmentId departmentId:$value
 @filter status status:$value
 @defaultOrder starts_on desc
-@label type starts_on
+@label user_name starts_on
 A period in which a person does not work. Callers see their own absences; with `absences.read` or `absences.update`, they see the absences of everyone. Two absences of one person never overlap.';
 comment on column absences.user_id is '@mutations off
 @list off

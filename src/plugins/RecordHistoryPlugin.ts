@@ -61,7 +61,7 @@ export const RecordHistoryPlugin: GraphileConfig.Plugin = extendSchema((build) =
   const tables = new Map<string, AuditedTable>();
   for (const [name, resource] of readableTables(build)) {
     const entityType = auditedType(resource);
-    const { key } = labelColumns(resource);
+    const { key } = labelColumns(build, resource);
     if (entityType !== null && key !== null)
       tables.set(name, { resource, entityType, key, fields: shownFields(build, resource) });
   }
@@ -126,7 +126,7 @@ export const RecordHistoryPlugin: GraphileConfig.Plugin = extendSchema((build) =
     column: string,
     otherwise: string | null = null,
   ) => {
-    const { key } = labelColumns(resource);
+    const { key } = labelColumns(build, resource);
     if (key === null) return [];
     const codec = (resource.codec as PgCodecWithAttributes).attributes[key]?.codec;
     const values = codec ? ids.filter((id) => fitsType(codec, id)) : [];
@@ -135,10 +135,10 @@ export const RecordHistoryPlugin: GraphileConfig.Plugin = extendSchema((build) =
       ({ sqlType }) => build.sql.compile(sqlType).text,
     );
     const texts = [column, ...(otherwise === null ? [] : [otherwise])].map(
-      (name) => `${pg.escapeIdentifier(name)}::text`,
+      (name) => `r.${pg.escapeIdentifier(name)}::text`,
     );
     const { rows } = await client.query<{ id: string; name: string | null }>({
-      text: `select ${pg.escapeIdentifier(key)}::text as id, coalesce(${texts.join(", ")}) as name from ${relation} where ${pg.escapeIdentifier(key)} = any ($1::${type}[])`,
+      text: `select r.${pg.escapeIdentifier(key)}::text as id, coalesce(${texts.join(", ")}) as name from ${relation} as r where r.${pg.escapeIdentifier(key)} = any ($1::${type}[])`,
       values: [values],
     });
     return rows;
@@ -158,7 +158,7 @@ export const RecordHistoryPlugin: GraphileConfig.Plugin = extendSchema((build) =
       }
     const names = new Map<string, string>();
     for (const [resource, ids] of wanted) {
-      const { name, detail } = labelColumns(resource);
+      const { name, detail } = labelColumns(build, resource);
       // A row without a name, such as a user who has not entered one, is named by its detail.
       const found = await rowsByKey(client, resource, [...ids].slice(0, maxNames), name, detail);
       const titleOne = titleOfRow(build, resource as Table);

@@ -55,7 +55,7 @@ export const SearchWatchesPlugin: GraphileConfig.Plugin = extendSchema((build) =
         path: ["input", "query"],
       });
     const row = sql.identifier(Symbol("row"));
-    const { name, detail } = labelColumns(table);
+    const { name, detail } = labelColumns(build, table);
     const shown = [name, ...(detail === null ? [] : [detail]), "id"].map(
       (column) => sql`nullif(${row}.${sql.identifier(column)}::text, '')`,
     );

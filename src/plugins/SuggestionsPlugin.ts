@@ -1,4 +1,3 @@
-import type { PgCodecWithAttributes } from "postgraphile/@dataplan/pg";
 import { type FieldArgs, type Step, context, lambda, object } from "postgraphile/grafast";
 import { extendSchema, gql } from "postgraphile/utils";
 import { checkGuard } from "../auth/guards.ts";
@@ -10,7 +9,7 @@ import {
   maxCandidates,
   rankCandidates,
 } from "../paging/suggestions.ts";
-import { type Table, labelColumns, titleOfRow } from "../schema/labels.ts";
+import { type Table, labelColumns, labelFields, titleOfRow } from "../schema/labels.ts";
 import { nameOfUnlabelled } from "../schema/rowNames.ts";
 import { listedTables, tableGuard, tableNamed } from "../schema/listedTables.ts";
 
@@ -122,19 +121,17 @@ export const SuggestionsPlugin: GraphileConfig.Plugin = extendSchema((build) => 
                 all.map(async ({ entity, text, first, query }) => {
                   const table = tableOf(entity);
                   const search = query == null ? null : searchFor(entity, query);
-                  const columns = labelColumns(table);
+                  const columns = labelColumns(build, table);
                   const searched = build.searchTable(table);
-                  const codec = table.codec as PgCodecWithAttributes;
-                  const fieldOf = (attributeName: string) =>
-                    searched.fields.get(build.inflection.attribute({ attributeName, codec }));
+                  const { nameField, detailField } = labelFields(build, table as Table);
                   const candidates = async (isExact: boolean) => {
                     const statement = build.sql.compile(
                       candidatesStatement(table, searched, columns, {
                         text,
                         search,
                         first,
-                        nameField: fieldOf(columns.name),
-                        detailField: columns.detail === null ? undefined : fieldOf(columns.detail),
+                        nameField: searched.fields.get(nameField),
+                        detailField: searched.fields.get(detailField ?? ""),
                         isExact,
                       }),
                     );

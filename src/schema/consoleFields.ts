@@ -28,7 +28,7 @@ import {
   typeProperties,
   unitsOf,
 } from "./fieldProperties.ts";
-import { type Table, type Tags, tagText } from "./labels.ts";
+import { type Table, type Tags, computedFunctions, tagText } from "./labels.ts";
 import { insideSentence, titleOf } from "./rowNames.ts";
 
 interface FieldsContext {
@@ -210,12 +210,10 @@ export function fieldsOfRows(
 
 /** The names of the computed fields of a table with the tags of their functions. */
 function computedFields(build: GraphileBuild.Build, table: Table): [string, Tags][] {
-  return Object.values(build.pgResources as Record<string, PgResource>).flatMap((resource) => {
-    const tags = resource.extensions?.tags as Tags | undefined;
-    if (tags?.["computed"] === undefined || resource.parameters?.[0]?.codec !== table.codec)
-      return [];
-    return [[build.inflection.computedAttributeField({ resource: resource as never }), tags]];
-  });
+  return [...computedFunctions(build, table).values()].map((resource) => [
+    build.inflection.computedAttributeField({ resource: resource as never }),
+    resource.extensions?.tags as Tags,
+  ]);
 }
 
 function rowGuard(field: GraphQLField<unknown, unknown> | undefined): { guard?: Guard } {

@@ -38,7 +38,10 @@ export function titleOfRow(build: GraphileBuild.Build, table: Pick<Table, "codec
   return title ?? titleOf(build.inflection.tableType(table.codec));
 }
 
-/** The columns that identify and name a row of a table. */
+/**
+ * The columns that identify and name a row of a table. Names and details may be functions of computed fields, which
+ * PostgreSQL accepts as columns of a table's alias: `a.absences_user_name` is `absences_user_name(a)`.
+ */
 export interface LabelColumns {
   /** `id`, or the column of another key with one column; null without one. */
   key: string | null;
@@ -48,17 +51,38 @@ export interface LabelColumns {
   color: string | null;
 }
 
-/** Finds the columns that identify and name a row. @throws Error when the tag `@label` names an unknown column */
-export function labelColumns(resource: PgResource): LabelColumns {
+/** The functions of the computed fields of a table, by their names in the database. */
+export function computedFunctions(
+  build: GraphileBuild.Build,
+  table: Pick<PgResource, "codec">,
+): Map<string, PgResource> {
+  const functions = Object.values(build.pgResources as Record<string, PgResource>).filter(
+    ({ extensions, parameters }) =>
+      (extensions?.tags as Tags | undefined)?.["computed"] !== undefined &&
+      parameters?.[0]?.codec === table.codec,
+  );
+  return new Map(functions.map((one) => [one.extensions?.pg?.name ?? one.name, one]));
+}
+
+/**
+ * Finds the columns that identify and name a row.
+ * @throws Error when the tag `@label` names an unknown column or computed field
+ */
+export function labelColumns(build: GraphileBuild.Build, resource: PgResource): LabelColumns {
   const { attributes } = resource.codec as PgCodecWithAttributes;
   const columns = Object.entries(attributes)
     .filter(([, attribute]) => !isHidden(attribute))
     .map(([name]) => name);
+  const computed = computedFunctions(build, resource);
   const label = tagText(resource.extensions?.tags, "label");
-  const [first, second] = label?.split(/[\s,]+/) ?? [];
-  const wrong = [first, second].find((name) => name !== undefined && !columns.includes(name));
-  if (wrong !== undefined)
-    throw new Error(`The tag @label of ${resource.name} names ${wrong}, which is no column of it`);
+  const [first, second] = (label?.split(/[\s,]+/) ?? []).map((name) => {
+    if (columns.includes(name)) return name;
+    const functionName = `${resource.extensions?.pg?.name ?? resource.name}_${name}`;
+    if (computed.has(functionName)) return functionName;
+    throw new Error(
+      `The tag @label of ${resource.name} names ${name}, which is no column and no computed field of it`,
+    );
+  });
   const name =
     first ??
     usualNames.find((usual) => columns.includes(usual)) ??
@@ -100,8 +124,14 @@ function textColumn(
 /** The same columns as fields of the API. */
 export function labelFields(build: GraphileBuild.Build, table: Table) {
   const { codec } = table;
-  const { key, name, detail, color } = labelColumns(table as PgResource);
-  const apiName = (attributeName: string) => build.inflection.attribute({ attributeName, codec });
+  const { key, name, detail, color } = labelColumns(build, table as PgResource);
+  const computed = computedFunctions(build, table);
+  const apiName = (attributeName: string) => {
+    const resource = computed.get(attributeName);
+    return resource
+      ? build.inflection.computedAttributeField({ resource: resource as never })
+      : build.inflection.attribute({ attributeName, codec });
+  };
   return {
     keyField: key === null ? null : apiName(key),
     nameField: apiName(name),

@@ -45,6 +45,14 @@ describe("The schema rules", () => {
     expect(await violationsAfter(`${validTable}; ${sql}`)).toEqual([]);
   });
 
+  test("accept a label that is a computed field", async () => {
+    const sql = `create function planted_words(planted planted) returns text as $$ select planted.note $$ language sql stable;
+      comment on function planted_words is E'@computed\\nA field of the test.';
+      grant execute on function planted_words to office_api;
+      do $do$ begin execute format('comment on table planted is %L', '@label words note' || chr(10) || obj_description('planted'::regclass)); end $do$`;
+    expect(await violationsAfter(`${validTable}; ${sql}`)).toEqual([]);
+  });
+
   test.each([...validSearches, ...validViews])("accept $what", async ({ sql }) => {
     expect(await violationsAfter(`${validTable}; ${sql}`)).toEqual([]);
   });

@@ -131,6 +131,19 @@ describe("suggestions", () => {
     ]);
   });
 
+  test("name rows by a computed field", async () => {
+    const person = await service.login([], "astrid@example.com");
+    await service.database.pool.query(
+      `insert into absences (user_id, type, starts_on, ends_on) values ($1, 'SICK', '2027-11-04', '2027-11-05')`,
+      [person.userId],
+    );
+    for (const text of ["", "astr"]) {
+      const variables = { entity: "absences", text };
+      const { data } = await service.ask(document, { token: person.token, variables });
+      expect(data.suggestions).toMatchObject([{ name: "astrid", detail: "2027-11-04" }]);
+    }
+  });
+
   test("are rejected without the permission, for unknown tables and above their limits", async () => {
     expect(await refuse({ entity: "orders" })).toMatchObject({
       message: "Missing required permission: orders.read",

@@ -107,3 +107,14 @@ test("a watch reports an absence of a colleague", async () => {
   expect(await events(id)).toHaveLength(1);
   expect(await count(id)).toBe(1);
 });
+
+test("a watch of absences names the person", async () => {
+  const { token, userId } = await service.login([], "astrid@example.com");
+  const id = await watch(token, "absences", "startsOn:2027-11-08");
+  await world.sql(
+    "insert into absences (user_id, type, starts_on, ends_on) values ($1, 'SICK', '2027-11-08', '2027-11-08')",
+    [userId],
+  );
+  await allHandled();
+  expect(await events(id)).toEqual(["New: astrid"]);
+});
