@@ -1700,8 +1700,8 @@ comment on column customer_notes.body is '@personal customer_id
 The text of the note.';
 
 comment on column customer_notes.author_user_id is '@mutations off
-@list 3
-@title Author
+@list off
+@title Author (user)
 The user who created the note; null if the user was deleted.';
 
 comment on column customer_notes.created_at is '@searchIndex filter sort
@@ -8085,6 +8085,20 @@ AS $function$
 $function$;
 grant execute on function current_user_id() to office_api, office_worker;
 comment on function current_user_id() is 'The user of the transaction; null without a caller.';
+
+CREATE OR REPLACE FUNCTION customer_notes_author_name(note customer_notes)
+ RETURNS text
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select colleague_name(note.author_user_id)
+$function$;
+grant execute on function customer_notes_author_name(customer_notes) to office_api;
+
+comment on function customer_notes_author_name(customer_notes) is '@computed
+@list 3
+@title Author
+The name of the author, also for callers without `users.read`; null for scoped tokens, and if the user was deleted.';
 
 CREATE OR REPLACE FUNCTION deactivate_user(user_id uuid)
  RETURNS users

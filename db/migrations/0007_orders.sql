@@ -540,8 +540,8 @@ comment on column customer_notes.body is '@personal customer_id
 @search word
 The text of the note.';
 comment on column customer_notes.author_user_id is '@mutations off
-@list 3
-@title Author
+@list off
+@title Author (user)
 The user who created the note; null if the user was deleted.';
 comment on column customer_notes.created_at is '@searchIndex filter sort
 @title Written

@@ -43,13 +43,13 @@ test("notes are written with customers.update and shown at the customer, newest 
     customer: { name: "Vinbaren" },
   });
   const seen = await ask(
-    `query ($id: ID!) { customer(id: $id) { notes { nodes { body } } } }`,
+    `query ($id: ID!) { customer(id: $id) { notes { nodes { body authorName } } } }`,
     { id: customerId },
     reader.token,
   );
   expect(seen.data.customer.notes.nodes).toEqual([
-    { body: "Asked for Nebbiolo." },
-    { body: "Wants wooden cases." },
+    { body: "Asked for Nebbiolo.", authorName: "anna" },
+    { body: "Wants wooden cases.", authorName: "anna" },
   ]);
   expect(refusal(await write(customerId, "Mine", reader.token))).toEqual({
     code: "FORBIDDEN",
