@@ -14,6 +14,7 @@ import { labelColumns, tagText } from "../schema/labels.ts";
 import { listedTables, tableGuard, tableNamed } from "../schema/listedTables.ts";
 import { isView } from "../schema/lookUpKey.ts";
 import { resource } from "../schema/resource.ts";
+import { tableName } from "../schema/tableName.ts";
 
 interface Input {
   entity?: string;
@@ -70,7 +71,7 @@ export const SearchWatchesPlugin: GraphileConfig.Plugin = extendSchema((build) =
       sql`select ${idAndName} where ${row}.id = any (${sql.value([])}::uuid[])`,
     );
     return {
-      table_name: nameOf(table),
+      table_name: tableName(table),
       related_tables: relatedTo(searchTable, query),
       statement: found.text,
       statement_values: found.values.map((value) => (value === mark ? null : value)),
@@ -99,7 +100,7 @@ export const SearchWatchesPlugin: GraphileConfig.Plugin = extendSchema((build) =
           `query: a watch cannot search ${build.inflection.tableType(found.codec as PgCodecWithAttributes)}, ${reason}`,
           { path: ["input", "query"] },
         );
-      return nameOf(found);
+      return tableName(found);
     });
   }
 
@@ -266,7 +267,6 @@ function whyUnqueued(table: PgResource): string | undefined {
   if (reason !== null) return reason.replace(/^off\s+/, "");
   return isView(table) ? "because it is a view" : undefined;
 }
-const nameOf = ({ extensions, name }: PgResource) => extensions?.pg?.name ?? name;
 
 /** The search of a watch of the caller; undefined for an unknown watch, which `save_search_watch` rejects. */
 async function watchOf(

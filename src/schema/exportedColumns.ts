@@ -8,6 +8,7 @@ import { didYouMean } from "../text/suggest.ts";
 import { isHidden } from "./columns.ts";
 import { tagText } from "./labels.ts";
 import { insideSentence, titleOf } from "./rowNames.ts";
+import { tableName } from "./tableName.ts";
 
 /** The type of an exported value, which determines how it is written. */
 type CellKind = "TEXT" | "INTEGER" | "DECIMAL" | "BOOLEAN" | "DATE" | "DATETIME" | "JSON";
@@ -20,7 +21,7 @@ export interface ListColumn {
   description: string | null;
   /** The value as SQL: text, except booleans and timestamps. */
   read: (row: SQL) => SQL;
-  /** The tables that it reads. */
+  /** The names of the tables that it reads, in the database. */
   tables: readonly string[];
 }
 
@@ -80,7 +81,7 @@ function ownColumns(build: GraphileBuild.Build, table: PgResource): Map<string, 
     const title = tagText(attribute.extensions?.tags, "title") ?? titleOf(field);
     const column = sql.identifier(attributeName);
     columns.set(field, {
-      ...{ field, title, kind: known ? kindOf(known) : "JSON", tables: [table.name] },
+      ...{ field, title, kind: known ? kindOf(known) : "JSON", tables: [tableName(table)] },
       description: attribute.description ?? null,
       read: (row) =>
         known ? cellOf(known, known.read(row)) : sql`to_jsonb(${row}.${column})::text`,
@@ -90,7 +91,7 @@ function ownColumns(build: GraphileBuild.Build, table: PgResource): Map<string, 
     if (!columns.has(field))
       columns.set(field, {
         ...{ field, title: known.title ?? titleOf(field), kind: kindOf(known) },
-        tables: [table.name],
+        tables: [tableName(table)],
         description: known.description ?? null,
         read: (row) => cellOf(known, known.read(row)),
       });
@@ -116,7 +117,9 @@ function relatedColumn(build: GraphileBuild.Build, table: PgResource, name: stri
     ...{ field: name, title: relatedTitle(path, relations, field), kind: kindOf(field) },
     description: field.description ?? null,
     read: (row) => cellOf(field, related(row, relations, field)),
-    tables: [table.name, ...relations.map((relation) => relation.table().name)],
+    tables: [table, ...relations.map((one) => build.pgResources[one.table().name])].map((read) =>
+      tableName(read as PgResource),
+    ),
   };
 }
 

@@ -111,6 +111,26 @@ describe("lists", () => {
   });
 });
 
+test("a list whose table has another name in the API is exported", async () => {
+  const input = { entity: "priceAgreements", query: "id:*", columns: ["price", "product.name"] };
+  const { data, errors } = await service.ask(
+    "mutation ($input: CreateListExportInput!) { job: createListExport(input: $input) { id } }",
+    { token, variables: { input } },
+  );
+  expect(errors).toBeUndefined();
+  const { rows } = await database.pool.query(
+    "select table_name, tables, columns -> 1 -> 'tables' as of_second from export_job_lists where job_id = $1",
+    [data.job.id],
+  );
+  expect(rows).toEqual([
+    {
+      table_name: "wh_price_agreements",
+      tables: ["wh_price_agreements", "products"],
+      of_second: ["wh_price_agreements", "products"],
+    },
+  ]);
+});
+
 test("the query box offers the fields of the warehouse that another one belongs to", async () => {
   await withJourney({ browser, service }, { token }, async ({ page, open }) => {
     await open("/warehouses");
