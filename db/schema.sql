@@ -712,11 +712,11 @@ CREATE INDEX absences_created_at_idx ON absences USING btree (created_at, id);
 CREATE INDEX absences_decided_at_idx ON absences USING btree (decided_at, id);
 CREATE INDEX absences_decided_by_user_id_idx ON absences USING btree (decided_by_user_id);
 CREATE INDEX absences_ends_on_idx ON absences USING btree (ends_on, id);
-CREATE INDEX absences_starts_on_idx ON absences USING btree (starts_on DESC, id DESC);
+CREATE INDEX absences_starts_on_idx ON absences USING btree (starts_on, id);
 CREATE INDEX absences_status_idx ON absences USING btree (status, id);
 CREATE INDEX absences_type_idx ON absences USING btree (type, id);
 CREATE INDEX absences_updated_at_idx ON absences USING btree (updated_at, id);
-CREATE INDEX absences_user_id_idx ON absences USING btree (user_id, starts_on DESC);
+CREATE INDEX absences_user_id_idx ON absences USING btree (user_id, starts_on);
 CREATE TRIGGER _100_timestamps BEFORE UPDATE ON absences FOR EACH ROW EXECUTE FUNCTION tg__timestamps();
 CREATE TRIGGER _500_away AFTER INSERT OR UPDATE ON absences FOR EACH ROW EXECUTE FUNCTION tg_absences__away();
 CREATE TRIGGER _500_notify AFTER INSERT ON absences FOR EACH ROW EXECUTE FUNCTION tg_absences__notify();
@@ -748,7 +748,8 @@ comment on table absences is '@group Office 57
 @filter userId userId:$value
 @filter departmentId departmentId:$value
 @filter status status:$value
-@defaultOrder starts_on desc
+@defaultOrder starts_on
+@defaultQuery endsOn:>=today OR status:REQUESTED
 @label user_name starts_on
 A period in which a person does not work. Callers see their own absences; with `absences.read` or `absences.update`, they see the absences of everyone. Two absences of one person never overlap.';
 
@@ -1357,7 +1358,7 @@ alter table away_periods enable row level security, force row level security;
 CREATE INDEX away_periods_ends_on_idx ON away_periods USING btree (ends_on);
 CREATE INDEX away_periods_name_idx ON away_periods USING gin (search_text(name) gin_trgm_ops);
 CREATE INDEX away_periods_name_order_idx ON away_periods USING btree (name, id);
-CREATE INDEX away_periods_starts_on_idx ON away_periods USING btree (starts_on DESC, id DESC);
+CREATE INDEX away_periods_starts_on_idx ON away_periods USING btree (starts_on, id);
 CREATE INDEX away_periods_user_id_idx ON away_periods USING btree (user_id);
 CREATE TRIGGER _800_changes_delete AFTER DELETE ON away_periods REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__row_changes('');
 CREATE TRIGGER _800_changes_insert AFTER INSERT ON away_periods REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__row_changes('');
@@ -1378,7 +1379,8 @@ comment on table away_periods is '@group Office 58
 @read login
 @audit off because it only copies approved absences
 @connection
-@defaultOrder starts_on desc
+@defaultOrder starts_on
+@defaultQuery endsOn:>=today
 A period in which a person is away, without the reason: a copy of an approved absence that all colleagues can see.';
 
 comment on column away_periods.user_id is '@list off
@@ -4540,9 +4542,9 @@ CREATE INDEX resource_bookings_booked_by_name_idx ON resource_bookings USING btr
 CREATE INDEX resource_bookings_booked_by_user_id_idx ON resource_bookings USING btree (booked_by_user_id);
 CREATE INDEX resource_bookings_created_at_idx ON resource_bookings USING btree (created_at, id);
 CREATE INDEX resource_bookings_ends_at_idx ON resource_bookings USING btree (ends_at, id);
-CREATE INDEX resource_bookings_resource_id_idx ON resource_bookings USING btree (resource_id, starts_at DESC);
+CREATE INDEX resource_bookings_resource_id_idx ON resource_bookings USING btree (resource_id, starts_at);
 CREATE INDEX resource_bookings_series_id_idx ON resource_bookings USING btree (series_id, starts_at);
-CREATE INDEX resource_bookings_starts_at_idx ON resource_bookings USING btree (starts_at DESC, id DESC);
+CREATE INDEX resource_bookings_starts_at_idx ON resource_bookings USING btree (starts_at, id);
 CREATE INDEX resource_bookings_status_idx ON resource_bookings USING btree (status, id);
 CREATE INDEX resource_bookings_title_idx ON resource_bookings USING gin (search_text(title) gin_trgm_ops);
 CREATE INDEX resource_bookings_title_order_idx ON resource_bookings USING btree (title, id);
@@ -4574,7 +4576,8 @@ comment on table resource_bookings is '@group Office 56
 @filter from endsAt:>$value
 @filter to startsAt:<$value
 @filter resourceId resourceId:$value
-@defaultOrder starts_at desc
+@defaultOrder starts_at
+@defaultQuery endsAt:>=today
 @label title
 A booking of a resource. Two bookings of one resource never overlap.';
 comment on column resource_bookings.resource_id is '@list 3';
@@ -11432,6 +11435,7 @@ AS $function$
     ('table view', 'connection', '', p.none, false, null),
     ('table view', 'filter', '<argument> <condition>', '^[a-z]\w*\s+\S', true, null),
     ('table view', 'defaultOrder', '<column> [desc], ...', p.some, false, null),
+    ('table view', 'defaultQuery', '<query>', p.some, false, null),
     ('table view', 'root', 'off', '^off$', false, null),
     ('table view column view-column', 'internal', '', p.none, false, null),
     ('table', 'appendOnly', '', p.none, false, null),

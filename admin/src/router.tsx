@@ -30,8 +30,10 @@ export const listRoute = createRoute({
   getParentRoute: () => root,
   path: "$entity",
   component: ListPage,
-  validateSearch: (search: Record<string, unknown>): ListSearch =>
-    only(["q", "order", "cols", "open"], search),
+  validateSearch: (search: Record<string, unknown>): ListSearch => ({
+    ...only(["q", "order", "cols", "open"], search),
+    ...(search["q"] === "" && { q: "" }),
+  }),
 });
 
 export const newRoute = createRoute({
@@ -74,7 +76,8 @@ function parseSearch(search: string): Record<string, string> {
 function stringifySearch(search: Record<string, unknown>): string {
   const parameters = new URLSearchParams();
   for (const [key, value] of Object.entries(search))
-    if (typeof value === "string" && value !== "") parameters.set(key, value);
+    // An empty query opens a list with all rows instead of its default query.
+    if (typeof value === "string" && (value !== "" || key === "q")) parameters.set(key, value);
   // Colons and commas need no encoding and keep queries readable.
   const query = parameters.toString().replaceAll("%3A", ":").replaceAll("%2C", ",");
   return query === "" ? "" : `?${query}`;

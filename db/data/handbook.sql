@@ -18,6 +18,9 @@ typed stays.
 Type into the box above a list. Words are searched in the names; `field:value` asks one field ([query language](query-language)). The box offers fields, values and names as you type; Tab takes one, Enter searches. A field that does not exist is
 underlined, and Tab takes the suggested one.
 
+Some lists open with a query, such as bookings with those that are not over (`endsAt:>=today`). The cross in the box
+clears it and shows all rows.
+
 The address of the page holds the query, the order and the columns: send it to a colleague, and they see the same rows as far as they may. Back returns to the query before.
 
 `Columns` chooses the columns and their order; drag the edge of a title to change a width. Both are kept in your browser.
@@ -531,6 +534,8 @@ Nobody decides on an absence of their own. An absence is decided once; an approv
 `status` narrow it further, `query` by any other field. `departmentId` is the department that the person has now.
 `userName` is their name; `user`, with their address, needs `users.read`, except for the caller''s own absences.
 
+Lists are ordered by the first day. The console opens the list with the absences that are not over or await a decision.
+
 Colleagues without a permission see who is away and when, not why. `awayPeriods` lists approved absences by person and
 days, except those of anonymised users; `awayDays` lists who is away on each working day, by default in the seven days from today. In the console it is the
 report `Who is away`:
@@ -606,11 +611,12 @@ Each booking has the time of day of the first in the office''s time zone, also w
 exist is an hour later, and of a time that exists twice it is the second. Where the resource is booked at one of the
 times, nothing is booked, and `extensions.bookings` lists the bookings in the way.
 
-`resourceBookings(query: "seriesId:…")` lists a series. `updateResourceBooking` and `cancelResourceBooking` change one
-booking of it. `updateResourceBookingSeries` and `cancelResourceBookingSeries` take the id of a booking and change it
-and all later ones that have not ended, all or nothing. Only the given fields change: a booking that was changed by
-itself keeps its other values. With new times, all of them move as far as the booking moves, and get its duration if
-that changes. The error names the times of two bookings of the series that would overlap.
+`resourceBookings` lists bookings by start, `resourceBookings(query: "seriesId:…")` those of a series.
+`updateResourceBooking` and `cancelResourceBooking` change one booking of it. `updateResourceBookingSeries` and
+`cancelResourceBookingSeries` take the id of a booking and change it and all later ones that have not ended, all or
+nothing. Only the given fields change: a booking that was changed by itself keeps its other values. With new times, all
+of them move as far as the booking moves, and get its duration if that changes. The error names the times of two
+bookings of the series that would overlap.
 
 ## Names
 

@@ -24,6 +24,7 @@ create or replace function known_tags() returns table (kind text, tag text, valu
     ('table view', 'connection', '', p.none, false, null),
     ('table view', 'filter', '<argument> <condition>', '^[a-z]\w*\s+\S', true, null),
     ('table view', 'defaultOrder', '<column> [desc], ...', p.some, false, null),
+    ('table view', 'defaultQuery', '<query>', p.some, false, null),
     ('table view', 'root', 'off', '^off$', false, null),
     ('table view column view-column', 'internal', '', p.none, false, null),
     ('table', 'appendOnly', '', p.none, false, null),

@@ -90,14 +90,14 @@ create table resource_bookings (
   constraint resource_bookings_overlap_excl
     exclude using gist (resource_id with =, tstzrange(starts_at, ends_at) with &&) where (status = 'BOOKED') deferrable
 );
-create index resource_bookings_starts_at_idx on resource_bookings (starts_at desc, id desc);
+create index resource_bookings_starts_at_idx on resource_bookings (starts_at, id);
 create index resource_bookings_ends_at_idx on resource_bookings (ends_at, id);
 create index resource_bookings_title_order_idx on resource_bookings (title, id);
 create index resource_bookings_status_idx on resource_bookings (status, id);
 create index resource_bookings_booked_by_name_idx on resource_bookings (booked_by_name, id);
 create index resource_bookings_created_at_idx on resource_bookings (created_at, id);
 create index resource_bookings_updated_at_idx on resource_bookings (updated_at, id);
-create index resource_bookings_resource_id_idx on resource_bookings (resource_id, starts_at desc);
+create index resource_bookings_resource_id_idx on resource_bookings (resource_id, starts_at);
 create index resource_bookings_booked_by_user_id_idx on resource_bookings (booked_by_user_id);
 create index resource_bookings_title_idx on resource_bookings using gin (search_text(title) extensions.gin_trgm_ops);
 create index resource_bookings_series_id_idx on resource_bookings (series_id, starts_at);
@@ -113,7 +113,8 @@ comment on table resource_bookings is '@group Office 56
 @filter from endsAt:>$value
 @filter to startsAt:<$value
 @filter resourceId resourceId:$value
-@defaultOrder starts_at desc
+@defaultOrder starts_at
+@defaultQuery endsAt:>=today
 @label title
 A booking of a resource. Two bookings of one resource never overlap.';
 comment on column resource_bookings.booked_by_user_id is '@mutations off
@@ -240,14 +241,14 @@ create table absences (
     ) with &&
   ) where (status in ('REQUESTED', 'APPROVED'))
 );
-create index absences_starts_on_idx on absences (starts_on desc, id desc);
+create index absences_starts_on_idx on absences (starts_on, id);
 create index absences_ends_on_idx on absences (ends_on, id);
 create index absences_type_idx on absences (type, id);
 create index absences_status_idx on absences (status, id);
 create index absences_decided_at_idx on absences (decided_at, id);
 create index absences_created_at_idx on absences (created_at, id);
 create index absences_updated_at_idx on absences (updated_at, id);
-create index absences_user_id_idx on absences (user_id, starts_on desc);
+create index absences_user_id_idx on absences (user_id, starts_on);
 create index absences_decided_by_user_id_idx on absences (decided_by_user_id);
 comment on table absences is '@group Office 57
 @icon sun
@@ -260,7 +261,8 @@ comment on table absences is '@group Office 57
 @filter userId userId:$value
 @filter departmentId departmentId:$value
 @filter status status:$value
-@defaultOrder starts_on desc
+@defaultOrder starts_on
+@defaultQuery endsOn:>=today OR status:REQUESTED
 @label user_name starts_on
 A period in which a person does not work. Callers see their own absences; with `absences.read` or `absences.update`, they see the absences of everyone. Two absences of one person never overlap.';
 comment on column absences.user_id is '@mutations off
@@ -316,7 +318,7 @@ create table away_periods (
   starts_half_day boolean not null,
   ends_half_day boolean not null
 );
-create index away_periods_starts_on_idx on away_periods (starts_on desc, id desc);
+create index away_periods_starts_on_idx on away_periods (starts_on, id);
 create index away_periods_ends_on_idx on away_periods (ends_on);
 create index away_periods_name_order_idx on away_periods (name, id);
 create index away_periods_user_id_idx on away_periods (user_id);
@@ -328,7 +330,8 @@ comment on table away_periods is '@group Office 58
 @read login
 @audit off because it only copies approved absences
 @connection
-@defaultOrder starts_on desc
+@defaultOrder starts_on
+@defaultQuery endsOn:>=today
 A period in which a person is away, without the reason: a copy of an approved absence that all colleagues can see.';
 comment on column away_periods.name is '@personal user_id
 @search word

@@ -22,6 +22,7 @@ import { orderValues, useOf } from "./consoleInputs.ts";
 import type { ConsoleArgument, EntityField } from "./entityDescription.ts";
 import { type Parent, parentsOf, relationsOf } from "./consoleReferences.ts";
 import { reportsOf } from "./consoleReports.ts";
+import { defaultQuery, rejectDefaultQuery } from "./defaultQuery.ts";
 import {
   type Table,
   type Tags,
@@ -43,6 +44,7 @@ export function buildConsoleMetadata(
   schema: GraphQLSchema,
 ): { entities: ConsoleEntity[]; reports: ConsoleReport[] } {
   const places = placesOf(build, schema);
+  for (const table of tablesOf(build)) if (!places.listed.has(table)) rejectDefaultQuery(table);
   const actions = actionsByType(build, schema, places.listed);
   const entities = [...places.all]
     .map(([table, place]) => {
@@ -100,6 +102,9 @@ function withLists(
   };
 }
 
+const tablesOf = (build: GraphileBuild.Build): Table[] =>
+  Object.values(build.pgResources as Record<string, PgResource>).filter(isTable);
+
 function isTable(resource: PgResource): resource is Table {
   return !resource.parameters && resource.codec.attributes !== undefined;
 }
@@ -126,7 +131,7 @@ interface Places {
 
 /** Finds the fields of the API that return the rows of each table. */
 function placesOf(build: GraphileBuild.Build, schema: GraphQLSchema): Places {
-  const all = Object.values(build.pgResources as Record<string, PgResource>).filter(isTable);
+  const all = tablesOf(build);
   const listed = new Map(
     all.flatMap((table) => {
       const root = rootList(build, schema, table);
@@ -191,6 +196,7 @@ function entityOf(
     pagesField: root?.pages ?? null,
     recordField: recordField(build, schema, table),
     defaultOrder: defaultOrder(build, table, orders),
+    defaultQuery: defaultQuery(build, table),
     guard: tableGuard(table),
     // A form cannot create rows with a required value that it has no editor for, such as a range.
     mutations: {

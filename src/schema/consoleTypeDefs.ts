@@ -191,6 +191,10 @@ export const consoleTypeDefs = gql`
     """
     defaultOrder: [String!]!
     """
+    The query with which a front end opens the list, such as \`endsAt:>=today\`; null to open it with all rows.
+    """
+    defaultQuery: String
+    """
     The mutation that creates a row; null if the caller may not create rows.
     """
     canCreate: EntityMutation

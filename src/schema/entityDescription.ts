@@ -23,6 +23,8 @@ export interface EntityDescription {
   pagesField: string | null;
   recordField: string | null;
   defaultOrder: string[];
+  /** The query with which the console opens the list; null for all rows. */
+  defaultQuery: string | null;
   hasHistory: boolean;
   fields: EntityField[];
   relations: EntityRelation[];

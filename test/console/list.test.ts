@@ -65,6 +65,7 @@ interface Entity {
   titleOne: string;
   description: string | null;
   pagesField: string | null;
+  defaultQuery: string | null;
   canCreate: { field: string } | null;
   missing: { verb: string; permission: string | null }[];
   fields: { title: string; description: string | null }[];
@@ -73,17 +74,17 @@ interface Entity {
 /** All lists of the schema. */
 async function readEntities(): Promise<Entity[]> {
   const { data } = await service.ask(
-    `{ console { entities { name title titleOne description pagesField canCreate { field }
+    `{ console { entities { name title titleOne description pagesField defaultQuery canCreate { field }
        missing { verb permission } fields { title description } } } }`,
     { token },
   );
   return data.console.entities as Entity[];
 }
 
-async function countRows(pagesField: string): Promise<number> {
+async function countRows(pagesField: string, query: string | null): Promise<number> {
   const { data } = await service.ask(
-    `{ page: ${pagesField}(first: 1, includeTotalCount: true) { totalCount } }`,
-    { token },
+    `query ($query: String) { page: ${pagesField}(query: $query, first: 1, includeTotalCount: true) { totalCount } }`,
+    { token, variables: { query } },
   );
   return Number(data.page.totalCount);
 }
@@ -136,7 +137,7 @@ describe("every list", () => {
     await withJourney({ browser, service }, { token }, async ({ page, open, visit }) => {
       await open();
       for (const entity of entities) {
-        const { name, title, description, pagesField } = entity;
+        const { name, title, description, pagesField, defaultQuery } = entity;
         expect({ name, description }).toEqual({
           name,
           description: expect.stringMatching(/\w+ .*\.$/),
@@ -148,7 +149,7 @@ describe("every list", () => {
           await page.locator(".empty a").first().waitFor();
           continue;
         }
-        const count = await countRows(pagesField);
+        const count = await countRows(pagesField, defaultQuery);
         const shown = count.toLocaleString("en-GB");
         await page
           .getByRole("status")
@@ -163,6 +164,10 @@ describe("every list", () => {
           await expectHints(page, entity);
           await page.route("**/graphql", withoutRows);
           await open(`/${name}`);
+        }
+        if (defaultQuery !== null) {
+          await page.locator(".empty").getByText(defaultQuery).waitFor();
+          await page.locator(".empty").getByRole("button", { name: "Clear the query" }).click();
         }
         await expectEmpty(page, entity);
         expect(await page.locator(".page-hint").count()).toBe(0);

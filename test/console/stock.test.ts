@@ -131,6 +131,114 @@ test("a list whose table has another name in the API is exported", async () => {
   ]);
 });
 
+describe("a list with the tag @defaultQuery", () => {
+  const query = "endsOn:>=today OR -endsOn:*";
+  const box = (page: Page) => page.locator(".cm-content");
+  const price = (page: Page, amount: number) =>
+    page.getByRole("gridcell").getByText(`${amount}.00 DKK`, { exact: true });
+
+  beforeAll(async () => {
+    await database.pool.query(
+      `with buyer as (
+         insert into customers (erp_customer_number, name) values ('8', 'Wine bar Lund') returning id
+       )
+       insert into wh_price_agreements (customer_id, product_id, starts_on, ends_on, price)
+       select buyer.id, product.id, current_date + a.first, current_date + a.last, a.price
+       from buyer, (select id from products limit 1) product,
+         (values (-60, -30, 71), (-20, 20, 72), (30, null, 73)) as a(first, last, price)`,
+    );
+  });
+
+  test("opens with its query, which the box shows and exports use", async () => {
+    await withJourney({ browser, service }, { token }, async ({ page, open }) => {
+      await open("/priceAgreements");
+      for (const amount of [72, 73]) await price(page, amount).waitFor();
+      await box(page).getByText(query).waitFor();
+      expect(await price(page, 71).count()).toBe(0);
+      expect(new URL(page.url()).search).toBe("");
+      const [exported] = await Promise.all([
+        page.waitForRequest((request) => request.postData()?.includes("createListExport") === true),
+        (async () => {
+          await page.getByRole("button", { name: "Export" }).click();
+          await page.getByRole("menuitem", { name: "CSV" }).click();
+        })(),
+      ]);
+      expect(exported.postDataJSON()).toMatchObject({ variables: { input: { query } } });
+      await page.getByText("The export of price agreements has started").waitFor();
+    });
+  });
+
+  test("is searched further from the end of its query", async () => {
+    await withJourney({ browser, service }, { token }, async ({ page, open }) => {
+      await open("/priceAgreements");
+      await price(page, 73).waitFor();
+      await typeQuery(page, " price:73");
+      await page.keyboard.press("Escape");
+      await page.keyboard.press("Enter");
+      await page.waitForURL("**/priceAgreements?q=*");
+      expect(new URL(page.url()).searchParams.get("q")).toBe(`${query} price:73`);
+    });
+  });
+
+  test("keeps all rows in its address when the query is cleared", async () => {
+    await withJourney({ browser, service }, { token }, async (journey) => {
+      const { page, open, expectAccessible } = journey;
+      await open("/priceAgreements");
+      await price(page, 73).waitFor();
+      await page.getByRole("button", { name: "Clear the query" }).click();
+      await price(page, 71).waitFor();
+      expect(new URL(page.url()).search).toBe("?q=");
+      await box(page).and(page.locator(":focus")).waitFor();
+      expect(await page.getByRole("button", { name: "Clear the query" }).count()).toBe(0);
+      await page.reload();
+      await price(page, 71).waitFor();
+      await box(page).getByText("Words, or field:value").waitFor();
+      await expectAccessible();
+
+      // A drawer opens and closes over all rows.
+      await price(page, 71).click();
+      await page.keyboard.press("Space");
+      await page.getByRole("dialog").getByRole("button", { name: "Close" }).click();
+      await page.getByRole("dialog").waitFor({ state: "detached" });
+      await price(page, 71).waitFor();
+      expect(new URL(page.url()).search).toBe("?q=");
+
+      // The page of a row, and back.
+      await page.locator("[aria-rowindex='2'] .text").first().click();
+      await page.getByRole("tab", { name: "Fields" }).waitFor();
+      await page.goBack();
+      await price(page, 71).waitFor();
+      await page.getByRole("navigation").getByRole("link", { name: "Price agreements" }).click();
+      await box(page).getByText(query).waitFor();
+      await price(page, 71).waitFor({ state: "detached" });
+    });
+  });
+
+  test("shows the query that no row matches, and all rows after it is cleared", async () => {
+    await withJourney({ browser, service }, { token }, async ({ page, open }) => {
+      await open("/resourceBookings");
+      const empty = page.locator(".empty");
+      await empty.getByRole("heading", { name: "Nothing matches this query" }).waitFor();
+      await empty.getByText("endsAt:>=today").waitFor();
+      await empty.getByRole("button", { name: "Clear the query" }).click();
+      await empty.getByRole("heading", { name: "No bookings yet" }).waitFor();
+      expect(new URL(page.url()).search).toBe("?q=");
+      await page.goBack();
+      await empty.getByText("endsAt:>=today").waitFor();
+    });
+  });
+});
+
+test("a list without the tag has no query in its address after the query is cleared", async () => {
+  await withJourney({ browser, service }, { token }, async ({ page, open }) => {
+    await open("/warehouses?q=odense");
+    await page.getByText("1 row found").waitFor();
+    await page.getByRole("button", { name: "Clear the query" }).click();
+    await page.getByText("2 rows found").waitFor();
+    expect(new URL(page.url()).search).toBe("");
+  });
+});
+
 test("the query box offers the fields of the warehouse that another one belongs to", async () => {
   await withJourney({ browser, service }, { token }, async ({ page, open }) => {
     await open("/warehouses");

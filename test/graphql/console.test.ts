@@ -28,7 +28,7 @@ const cellars = `
   );
   create index cellars_name_idx on cellars (name, id);
   create index cellars_wine_type_id_idx on cellars (wine_type_id);
-  comment on table cellars is E'@title Wine cellars\\n@titleOne Wine cellar\\n@group Catalogue 1\\n@icon box\\n@label name code\\n@read products.read\\n@create products.update\\n@update products.update\\n@delete products.update\\n@mutations create update delete\\n@audit Cellar\\n@defaultOrder name\\nA place where bottles are kept.';
+  comment on table cellars is E'@title Wine cellars\\n@titleOne Wine cellar\\n@group Catalogue 1\\n@icon box\\n@label name code\\n@read products.read\\n@create products.update\\n@update products.update\\n@delete products.update\\n@mutations create update delete\\n@audit Cellar\\n@defaultOrder name\\n@defaultQuery state:OPEN -capacity:0\\nA place where bottles are kept.';
   comment on column cellars.code is E'@list 2\\n@mutations create\\nThe short name on labels.';
   comment on column cellars.name is E'@list 1\\nIts name.';
   comment on column cellars.state is E'@tone OPEN ok\\n@tone CLOSED bad\\nWhether it takes bottles.';
@@ -69,7 +69,7 @@ const document = `query ($ifNot: String) { console(ifNot: $ifNot) {
   closedReports { name title permission }
   entities {
     name typeName title titleOne description group icon keyField nameField detailField colorField
-    listField pagesField recordField defaultOrder hasHistory
+    listField pagesField recordField defaultOrder defaultQuery hasHistory
     canCreate { field inputType takesVersion } canUpdate { field inputType takesVersion } canDelete { field takesVersion }
     missing { verb permission description }
     fields { name title description kind widget unit unitOne isList isNullable isInputOnly onCreate onUpdate maxLength minimum maximum decimals orderBy searchName place section
@@ -102,6 +102,7 @@ interface Entity {
   pagesField: string | null;
   recordField: string | null;
   defaultOrder: string[];
+  defaultQuery: string | null;
   fields: Field[];
   relations: { entity: string; by: string }[];
   parents: { entity: string; field: string; isConnection: boolean; by: string }[];
@@ -560,6 +561,7 @@ describe("the catalogue of the console", () => {
       pagesField: "cellarPages",
       recordField: "cellar",
       defaultOrder: ["NAME_ASC"],
+      defaultQuery: "state:OPEN -capacity:0",
       hasHistory: true,
       canCreate: { field: "createCellar", inputType: "CreateCellarInput" },
       canUpdate: { field: "updateCellar", inputType: "UpdateCellarInput", takesVersion: true },
@@ -659,6 +661,19 @@ describe("the catalogue of the console", () => {
     });
   });
 
+  test("opens lists of a calendar with what is coming, other lists with all rows", async () => {
+    const { entities } = await catalogueFor(await allPermissions(database));
+    const opened = entities.filter(({ defaultQuery }) => defaultQuery !== null);
+    expect(
+      opened.map(({ name, defaultQuery, defaultOrder }) => [name, defaultQuery, defaultOrder]),
+    ).toEqual([
+      ["cellars", "state:OPEN -capacity:0", ["NAME_ASC"]],
+      ["resourceBookings", "endsAt:>=today", ["STARTS_AT_ASC"]],
+      ["absences", "endsOn:>=today OR status:REQUESTED", ["STARTS_ON_ASC"]],
+      ["awayPeriods", "endsOn:>=today", ["STARTS_ON_ASC"]],
+    ]);
+  });
+
   test("contains only fields, orders, searches and records of the API", async () => {
     const permissions = await allPermissions(database);
     const { entities } = await catalogueFor(permissions);
@@ -666,7 +681,8 @@ describe("the catalogue of the console", () => {
     expect(entities.length).toBeGreaterThan(20);
     const nowhere = "00000000-0000-7000-8000-000000000000";
     for (const entity of entities) {
-      const { pagesField, recordField, keyField, fields, relations, defaultOrder } = entity;
+      const { pagesField, recordField, keyField, fields, relations, defaultOrder, defaultQuery } =
+        entity;
       const selection = fields
         .filter(({ isInputOnly }) => !isInputOnly)
         .flatMap(({ name, reference }) =>
@@ -697,6 +713,7 @@ describe("the catalogue of the console", () => {
       await ask("");
       for (const order of new Set([...defaultOrder, ...fields.flatMap((field) => field.orderBy)]))
         await ask(`, orderBy: [${order}]`);
+      if (defaultQuery !== null) await ask(`, query: ${JSON.stringify(defaultQuery)}`);
       const searched = fields.flatMap(({ searchName }) => searchName ?? []);
       if (searched.length > 0 && pagesField !== null)
         await ask(`, query: "${searched.map((name) => `${name}:*`).join(" OR ")}"`);

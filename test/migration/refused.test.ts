@@ -130,6 +130,32 @@ const refusals: Refused[] = [
     ],
   },
   {
+    what: "opens its list with a query for an unknown field",
+    sql: sound.replace("@audit", "@defaultQuery nme:deep\n@audit"),
+    says: [
+      "No API can be built from this schema",
+      "The tag @defaultQuery of the table cellars: query: `nme` is not a field that can be searched (did you mean `name`?) at position 1",
+    ],
+  },
+  {
+    what: "opens its list with a query for a value of another type",
+    sql: `${sound.replace("name text not null", "name text not null, opened_on date").replace("@audit", "@defaultQuery openedOn:>=tody\n@audit")}
+      comment on column cellars.opened_on is 'When it was opened.';`,
+    says: ["The tag @defaultQuery of the table cellars: query: `tody` is not a date"],
+  },
+  {
+    what: "opens the list of a table without one with a query",
+    sql: sound.replace("@audit", "@root off\n@defaultQuery name:deep\n@audit"),
+    says: ["The tag @defaultQuery of the table cellars: the console has no list of its rows"],
+  },
+  {
+    what: "opens the list of a view with a query without a value",
+    sql: `${sound} ${view.replace("@primaryKey", "@defaultQuery name:\n@primaryKey")}`,
+    says: [
+      "The tag @defaultQuery of the table cellar_names: query: `name:` has no value directly after it at position 1",
+    ],
+  },
+  {
     what: "offers mutations of a table without an id",
     sql: sound
       .replace("id uuid primary key default uuidv7(), name text not null", "name text primary key")

@@ -146,7 +146,7 @@ export const metadataDocument = `query Console($ifNot: String) {
 }
 fragment entity on Entity {
   name typeName title titleOne description group icon keyField nameField detailField colorField
-  secretField listField pagesField recordField defaultOrder hasHistory
+  secretField listField pagesField recordField defaultOrder defaultQuery hasHistory
   canCreate { field inputType takesVersion }
   canUpdate { field inputType takesVersion }
   canDelete { field inputType takesVersion }

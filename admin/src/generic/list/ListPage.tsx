@@ -71,7 +71,8 @@ function List({ entity }: { entity: Entity }): ReactNode {
   const columnNames = search.cols?.split(",") ?? preference?.columns ?? [];
   const columns = columnsOf(entity, columnNames);
   const order = search.order === undefined ? entity.defaultOrder : search.order.split(",");
-  const query = search.q ?? "";
+  const defaultQuery = entity.defaultQuery ?? "";
+  const query = search.q ?? defaultQuery;
   const rows = useRows({
     entity,
     columns,
@@ -105,7 +106,8 @@ function List({ entity }: { entity: Entity }): ReactNode {
   };
   const apply = (text: string) => {
     setSelection(new Set<string>());
-    change({ q: text.trim() });
+    const next = text.trim();
+    change({ q: next === defaultQuery ? undefined : next });
   };
   const rememberRows = () => {
     const start = range[0] - neighbourCount;

@@ -29,6 +29,7 @@ import type { Suggestion } from "../../api/suggestion.ts";
 import { type Entity, fieldOf } from "../../meta/entities.ts";
 import { queryClient } from "../../session.ts";
 import { en } from "../../text/en.ts";
+import { Icon } from "../../ui/icons.tsx";
 import type { QueryFieldProps } from "./queryFieldProps.ts";
 import { placeAt, quoteValue, suggestedName, tokenize } from "../../meta/queryTokens.ts";
 
@@ -202,6 +203,7 @@ export function QueryEditor({
       parent: place.current,
       state: EditorState.create({
         doc: callbacks.current.text,
+        selection: { anchor: callbacks.current.text.length },
         extensions: [
           EditorView.cspNonce.of(
             document.querySelector<HTMLMetaElement>('meta[property="csp-nonce"]')?.nonce ?? "",
@@ -314,7 +316,25 @@ export function QueryEditor({
     );
   }, [error]);
 
-  return <div ref={place} className="query-editor" />;
+  return (
+    <div className="query-editor">
+      <div ref={place} />
+      {text !== "" && (
+        <button
+          type="button"
+          className="link-button"
+          aria-label={en.list.clear}
+          onClick={() => {
+            // The button disappears with the query.
+            view.current?.focus();
+            onApply("");
+          }}
+        >
+          <Icon name="close" />
+        </button>
+      )}
+    </div>
+  );
 }
 
 function replace(view: EditorView, text: string): void {

@@ -1,6 +1,7 @@
 /** The state of a list; all of it is in the URL. */
 export interface ListSearch {
-  q?: string;
+  /** The query; undefined for the default query of the list, empty for all rows of a list that has one. */
+  q?: string | undefined;
   order?: string;
   cols?: string;
   /** The rows in drawers as `entity/id`, separated by commas. */
