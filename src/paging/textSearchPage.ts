@@ -6,6 +6,7 @@ import type { SearchKind } from "../query/searchKind.ts";
 import type { OrderColumn } from "./defaultOrder.ts";
 import { defaultOrder, orderSql, singleKey } from "./defaultOrder.ts";
 import { allOf, anyOf, firstRowsSql } from "./indexRanges.ts";
+import { databaseName } from "../schema/databaseName.ts";
 
 /** A page of a text search. */
 export interface TextSearchPage {
@@ -96,7 +97,7 @@ function isScanPromising(
   found: SQL,
 ): SQL {
   const { near, perLookUp } = scan;
-  const name = resource.extensions?.pg?.name ?? resource.name;
+  const name = databaseName(resource);
   const size = sql`(select reltuples from pg_class where oid = to_regclass(quote_ident(${sql.literal(name)})))`;
   const fills = sql`${found} >= ${sql.literal(Math.ceil((rowLimit * near) / far))}`;
   const isSooner = sql`${found} * ${found} * ${sql.literal(perLookUp)} * ${size} > ${sql.literal(rowLimit * near * near)}`;

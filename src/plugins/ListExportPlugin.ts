@@ -21,7 +21,7 @@ import { tagText } from "../schema/labels.ts";
 import { titleOf } from "../schema/rowNames.ts";
 import { tableGuard } from "../schema/listedTables.ts";
 import { resource } from "../schema/resource.ts";
-import { tableName } from "../schema/tableName.ts";
+import { databaseName } from "../schema/databaseName.ts";
 import { namedColumns } from "../sqlJson/order.ts";
 import { didYouMean } from "../text/suggest.ts";
 
@@ -96,7 +96,7 @@ export const ListExportPlugin: GraphileConfig.Plugin = extendSchema((build) => {
           total_rows: count,
         }),
         JSON.stringify({
-          table_name: tableName(table),
+          table_name: databaseName(table),
           statement: statement.text,
           statement_values: statement.values,
           columns: columns.map(({ field, title, kind, tables }) => ({

@@ -14,7 +14,7 @@ import { labelColumns, tagText } from "../schema/labels.ts";
 import { listedTables, tableGuard, tableNamed } from "../schema/listedTables.ts";
 import { isView } from "../schema/lookUpKey.ts";
 import { resource } from "../schema/resource.ts";
-import { tableName } from "../schema/tableName.ts";
+import { databaseName } from "../schema/databaseName.ts";
 
 interface Input {
   entity?: string;
@@ -71,7 +71,7 @@ export const SearchWatchesPlugin: GraphileConfig.Plugin = extendSchema((build) =
       sql`select ${idAndName} where ${row}.id = any (${sql.value([])}::uuid[])`,
     );
     return {
-      table_name: tableName(table),
+      table_name: databaseName(table),
       related_tables: relatedTo(searchTable, query),
       statement: found.text,
       statement_values: found.values.map((value) => (value === mark ? null : value)),
@@ -100,7 +100,7 @@ export const SearchWatchesPlugin: GraphileConfig.Plugin = extendSchema((build) =
           `query: a watch cannot search ${build.inflection.tableType(found.codec as PgCodecWithAttributes)}, ${reason}`,
           { path: ["input", "query"] },
         );
-      return tableName(found);
+      return databaseName(found);
     });
   }
 

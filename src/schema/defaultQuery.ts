@@ -2,7 +2,7 @@ import type { PgResource } from "postgraphile/@dataplan/pg";
 import { parseBoundQuery } from "../query/boundValues.ts";
 import { compileQuery } from "../query/compile.ts";
 import { type Table, tagText } from "./labels.ts";
-import { tableName } from "./tableName.ts";
+import { databaseName } from "./databaseName.ts";
 
 /**
  * The query of the tag `@defaultQuery`, with which the console opens the list; null without the tag.
@@ -28,4 +28,4 @@ export function rejectDefaultQuery(table: Table): void {
 const textOf = ({ extensions }: Table): string | null => tagText(extensions?.tags, "defaultQuery");
 
 const refusal = (table: Table, why: string): Error =>
-  new Error(`The tag @defaultQuery of the table ${tableName(table as PgResource)}: ${why}`);
+  new Error(`The tag @defaultQuery of the table ${databaseName(table as PgResource)}: ${why}`);

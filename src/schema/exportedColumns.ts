@@ -8,7 +8,7 @@ import { didYouMean } from "../text/suggest.ts";
 import { isHidden } from "./columns.ts";
 import { tagText } from "./labels.ts";
 import { insideSentence, titleOf } from "./rowNames.ts";
-import { tableName } from "./tableName.ts";
+import { databaseName } from "./databaseName.ts";
 
 /** The type of an exported value, which determines how it is written. */
 type CellKind = "TEXT" | "INTEGER" | "DECIMAL" | "BOOLEAN" | "DATE" | "DATETIME" | "JSON";
@@ -81,7 +81,7 @@ function ownColumns(build: GraphileBuild.Build, table: PgResource): Map<string, 
     const title = tagText(attribute.extensions?.tags, "title") ?? titleOf(field);
     const column = sql.identifier(attributeName);
     columns.set(field, {
-      ...{ field, title, kind: known ? kindOf(known) : "JSON", tables: [tableName(table)] },
+      ...{ field, title, kind: known ? kindOf(known) : "JSON", tables: [databaseName(table)] },
       description: attribute.description ?? null,
       read: (row) =>
         known ? cellOf(known, known.read(row)) : sql`to_jsonb(${row}.${column})::text`,
@@ -91,7 +91,7 @@ function ownColumns(build: GraphileBuild.Build, table: PgResource): Map<string, 
     if (!columns.has(field))
       columns.set(field, {
         ...{ field, title: known.title ?? titleOf(field), kind: kindOf(known) },
-        tables: [tableName(table)],
+        tables: [databaseName(table)],
         description: known.description ?? null,
         read: (row) => cellOf(known, known.read(row)),
       });
@@ -118,7 +118,7 @@ function relatedColumn(build: GraphileBuild.Build, table: PgResource, name: stri
     description: field.description ?? null,
     read: (row) => cellOf(field, related(row, relations, field)),
     tables: [table, ...relations.map((one) => build.pgResources[one.table().name])].map((read) =>
-      tableName(read as PgResource),
+      databaseName(read as PgResource),
     ),
   };
 }

@@ -7,6 +7,7 @@ import type {
 import { type FieldArgs, lambda } from "postgraphile/grafast";
 import type { SQL } from "postgraphile/pg-sql2";
 import { columnNames, toColumns } from "./inputColumns.ts";
+import { databaseName } from "./databaseName.ts";
 
 /** A function in the database. */
 export type FunctionResource = PgResource<string, PgCodec, never, readonly PgResourceParameter[]>;
@@ -58,7 +59,7 @@ export function callFunction(
     ...parameter,
     codec: passed[index]?.pgCodec ?? parameter.codec,
   }));
-  const callee = sql.identifier(resource.extensions?.pg?.name ?? resource.name);
+  const callee = sql.identifier(databaseName(resource));
   const from = (...values: readonly PassedArgument[]) => {
     const list = values.map((value) => {
       const parameter = value.name

@@ -1,6 +1,7 @@
 import type { PgCodecWithAttributes, PgResource } from "postgraphile/@dataplan/pg";
 import { innerCodec, isHidden } from "./columns.ts";
 import { titleOf } from "./rowNames.ts";
+import { databaseName } from "./databaseName.ts";
 
 /** Smart tags of a table or a column. */
 export type Tags = Readonly<Record<string, unknown>>;
@@ -61,7 +62,7 @@ export function computedFunctions(
       (extensions?.tags as Tags | undefined)?.["computed"] !== undefined &&
       parameters?.[0]?.codec === table.codec,
   );
-  return new Map(functions.map((one) => [one.extensions?.pg?.name ?? one.name, one]));
+  return new Map(functions.map((one) => [databaseName(one), one]));
 }
 
 /**
@@ -77,7 +78,7 @@ export function labelColumns(build: GraphileBuild.Build, resource: PgResource): 
   const label = tagText(resource.extensions?.tags, "label");
   const [first, second] = (label?.split(/[\s,]+/) ?? []).map((name) => {
     if (columns.includes(name)) return name;
-    const functionName = `${resource.extensions?.pg?.name ?? resource.name}_${name}`;
+    const functionName = `${databaseName(resource)}_${name}`;
     if (computed.has(functionName)) return functionName;
     throw new Error(
       `The tag @label of ${resource.name} names ${name}, which is no column and no computed field of it`,
