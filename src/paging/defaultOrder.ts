@@ -37,7 +37,7 @@ export function defaultOrder(resource: PgResource): OrderColumn[] {
       direction.toLowerCase() === "desc" ? "DESC" : "ASC",
     );
   });
-  return [...named, ...missingKeyColumns(resource, named)];
+  return uniqueOrder(resource, named);
 }
 
 /** A column of an order as callers see it: rows without a value are last in both directions. */
@@ -65,6 +65,12 @@ export function opposite({ nulls, ...column }: OrderColumn): OrderColumn {
 export function withoutRepeats(order: readonly OrderColumn[]): OrderColumn[] {
   const seen = new Set<string>();
   return order.filter(({ attribute }) => seen.size < seen.add(attribute).size);
+}
+
+/** Makes an order unique, and names each column once. */
+export function uniqueOrder(resource: PgResource, order: readonly OrderColumn[]): OrderColumn[] {
+  const named = withoutRepeats(order);
+  return [...named, ...missingKeyColumns(resource, named)];
 }
 
 /** The primary-key columns that make an order unique; none where it is unique. */

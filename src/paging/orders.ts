@@ -1,4 +1,7 @@
+import { type GraphQLNamedType, isEnumType } from "graphql";
 import type { PgCodec, PgResource, PgSelectQueryBuilder } from "postgraphile/@dataplan/pg";
+import { sql } from "postgraphile/pg-sql2";
+import { badUserInput } from "../errors/PublicError.ts";
 import { orderSpec } from "./cursors.ts";
 import { missingKeyColumns, orderColumn, withoutRepeats } from "./defaultOrder.ts";
 import type { OrderColumn } from "./defaultOrder.ts";
@@ -61,4 +64,33 @@ export function recordOrderColumns(table: PgCodec, apply: ApplyOrder): ApplyOrde
     };
     apply(recorder, ...rest);
   };
+}
+
+/** The columns of values of an orderBy enumeration. @throws PublicError for an order that is not by columns */
+export function namedColumns(
+  type: GraphQLNamedType | null | undefined,
+  values: readonly unknown[],
+): OrderColumn[] {
+  const known = isEnumType(type) ? type.getValues() : [];
+  return values.flatMap((wanted) => {
+    const found = known.find(({ value }) => value === wanted);
+    // The library types `apply` for every builder; an order uses only these members.
+    const apply = found?.extensions.grafast?.apply as ApplyOrder | undefined;
+    const builder = {
+      alias: sql.identifier("row"),
+      orderBy() {
+        // The recorded columns are read below.
+      },
+      setOrderIsUnique() {
+        // Unique orders are recognised by their columns.
+      },
+    };
+    apply?.(builder);
+    const columns = orderOf(builder);
+    if (columns.length === 0)
+      throw badUserInput(`orderBy: \`${found?.name ?? ""}\` is not an order by columns`, {
+        path: ["orderBy"],
+      });
+    return columns;
+  });
 }

@@ -8,10 +8,9 @@ import {
   type ProductExport,
   productExportJson,
 } from "../exports/exportFoundProducts.ts";
-import { namedColumns } from "../sqlJson/order.ts";
 import { searchOf } from "../paging/connectionSearch.ts";
-import { defaultOrder, withoutRepeats, missingKeyColumns } from "../paging/defaultOrder.ts";
-import type { OrderColumn } from "../paging/defaultOrder.ts";
+import { type OrderColumn, defaultOrder, uniqueOrder } from "../paging/defaultOrder.ts";
+import { namedColumns } from "../paging/orders.ts";
 import { resource } from "../schema/resource.ts";
 
 interface Input extends ProductExport {
@@ -27,9 +26,7 @@ export const DataExportPlugin: GraphileConfig.Plugin = extendSchema((build) => {
   const { sideEffectWithPgClientTransaction } = build.dataplanPg;
   const order = ({ orderBy }: Input): readonly OrderColumn[] => {
     const named = namedColumns(build.getTypeByName("ProductOrderBy"), orderBy ?? []);
-    return named.length === 0
-      ? defaultOrder(products)
-      : withoutRepeats([...named, ...missingKeyColumns(products, named)]);
+    return named.length === 0 ? defaultOrder(products) : uniqueOrder(products, named);
   };
 
   return {

@@ -8,13 +8,8 @@ import type { RequestInfo } from "../auth/identity.ts";
 import { badUserInput, type PublicError, underPath } from "../errors/PublicError.ts";
 import { exportFoundProducts, type FoundRows } from "../exports/exportFoundProducts.ts";
 import { searchOf } from "../paging/connectionSearch.ts";
-import {
-  defaultOrder,
-  withoutRepeats,
-  missingKeyColumns,
-  orderSql,
-  type OrderColumn,
-} from "../paging/defaultOrder.ts";
+import { type OrderColumn, defaultOrder, orderSql, uniqueOrder } from "../paging/defaultOrder.ts";
+import { namedColumns } from "../paging/orders.ts";
 import { type ListColumn, listColumns } from "../schema/exportedColumns.ts";
 import { makeExportedTable, productsEntity } from "../schema/exportedTables.ts";
 import { tagText } from "../schema/labels.ts";
@@ -22,7 +17,6 @@ import { titleOf } from "../schema/rowNames.ts";
 import { tableGuard } from "../schema/listedTables.ts";
 import { resource } from "../schema/resource.ts";
 import { databaseName } from "../schema/databaseName.ts";
-import { namedColumns } from "../sqlJson/order.ts";
 import { didYouMean } from "../text/suggest.ts";
 
 interface Input {
@@ -127,8 +121,7 @@ export const ListExportPlugin: GraphileConfig.Plugin = extendSchema((build) => {
         },
       );
     });
-    const named = namedColumns(type, values);
-    return withoutRepeats([...named, ...missingKeyColumns(table, named)]);
+    return uniqueOrder(table, namedColumns(type, values));
   }
 
   return {

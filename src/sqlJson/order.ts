@@ -1,11 +1,10 @@
 import { hash } from "node:crypto";
-import type { GraphQLField, GraphQLNamedType } from "graphql";
-import { getNamedType, isEnumType } from "graphql";
+import { type GraphQLField, getNamedType } from "graphql";
 import type { PgCodec, PgResource } from "postgraphile/@dataplan/pg";
 import { sql } from "postgraphile/pg-sql2";
 import { nameOf } from "../paging/cursors.ts";
 import type { OrderColumn } from "../paging/defaultOrder.ts";
-import { type ApplyOrder, orderOf } from "../paging/orders.ts";
+import { namedColumns } from "../paging/orders.ts";
 import { type Text, cursorEncoderOf, nullIfIncomplete, textSql } from "./jsonText.ts";
 import type { Row } from "./rows.ts";
 import { UnsupportedSelection } from "./selection.ts";
@@ -24,36 +23,6 @@ export function orderColumns(
   if (wanted.length === 0) return rows.order;
   const argument = args.find(({ name }) => name === "orderBy");
   return rows.completed(namedColumns(argument && getNamedType(argument.type), wanted));
-}
-
-/**
- * The columns of values of an orderBy enumeration.
- * @throws Error for an order that is not by columns
- */
-export function namedColumns(
-  type: GraphQLNamedType | null | undefined,
-  values: readonly unknown[],
-): OrderColumn[] {
-  if (!isEnumType(type)) throw new UnsupportedSelection("orderBy");
-  return values.flatMap((value): OrderColumn[] => {
-    const found = type.getValues().find((one) => one.value === value);
-    // The library types `apply` for every builder; an order uses only these members.
-    const apply = found?.extensions.grafast?.apply as ApplyOrder | undefined;
-    if (!apply) throw new UnsupportedSelection("orderBy");
-    const builder = {
-      alias: sql.identifier("row"),
-      orderBy() {
-        // The recorded columns are read below.
-      },
-      setOrderIsUnique() {
-        // Unique orders are recognised by their columns.
-      },
-    };
-    apply(builder);
-    const columns = orderOf(builder);
-    if (columns.length === 0) throw new UnsupportedSelection("orderBy");
-    return [...columns];
-  });
 }
 
 /**

@@ -2,12 +2,7 @@ import type { PgCodec, PgCodecWithAttributes, PgResource } from "postgraphile/@d
 import { TYPES } from "postgraphile/@dataplan/pg";
 import { sql } from "postgraphile/pg-sql2";
 import type { SQL } from "postgraphile/pg-sql2";
-import {
-  defaultOrder,
-  withoutRepeats,
-  missingKeyColumns,
-  type OrderColumn,
-} from "../paging/defaultOrder.ts";
+import { type OrderColumn, defaultOrder, uniqueOrder } from "../paging/defaultOrder.ts";
 import { isView, lookUpKey } from "../schema/lookUpKey.ts";
 import type { Bind } from "../query/bind.ts";
 import type { SearchTable } from "../query/searchTable.ts";
@@ -144,10 +139,7 @@ export function rowsOf(resource: PgResource): Rows {
     resource,
     from: resource.from as SQL,
     order: defaultOrder(resource),
-    completed: (order) => {
-      const once = withoutRepeats(order);
-      return [...once, ...missingKeyColumns(resource, once)];
-    },
+    completed: (order) => uniqueOrder(resource, order),
   };
 }
 

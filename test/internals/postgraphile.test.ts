@@ -107,7 +107,7 @@ test("a cursor begins with the digest that cursorText.ts computes", async () => 
 });
 
 test("an order's enumeration value has an apply function for its columns", () => {
-  const requireThat = contractOf("graphile-build-pg", "src/sqlJson/order.ts");
+  const requireThat = contractOf("graphile-build-pg", "src/paging/orders.ts");
   const type = api.schema.getType("ProductOrderBy");
   const value = isEnumType(type) ? type.getValues().find(({ name }) => name === "NAME_ASC") : null;
   const apply = value?.extensions.grafast?.apply as unknown as
