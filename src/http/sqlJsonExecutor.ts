@@ -114,7 +114,7 @@ export function sqlJsonExecutor(options: SqlJsonExecutorOptions): RequestHandler
       return call && answerMutation({ call, given }, principal, isLong);
     }
     const coerced = coerceVariables(schema(), operation, given);
-    const found = await plans.read(operationRequest, { given, coerced });
+    const found = coerced && (await plans.read(operationRequest, given, coerced));
     return found && answerOf(await run(principal, found), found.places);
   };
 

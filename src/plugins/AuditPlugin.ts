@@ -10,10 +10,9 @@ import { extendSchema, gql } from "postgraphile/utils";
 import type { PgClient } from "postgraphile/@dataplan/pg";
 import { maxTotal, readFilter } from "../audit/auditFilter.ts";
 import type { Filter } from "../audit/auditFilter.ts";
-import type { Bind } from "../query/bind.ts";
-import type { SqlJsonField, Members } from "../sqlJson/sqlJsonField.ts";
+import type { BindNth } from "../query/bind.ts";
 import { resource } from "../schema/resource.ts";
-import { UnsupportedSelection } from "../sqlJson/selection.ts";
+import type { SqlJsonField, Members } from "../sqlJson/sqlJsonField.ts";
 
 type Applied = ReturnType<typeof readFilter>;
 type FilteredStep = ObjectStep<{ filter: Step<Applied> }>;
@@ -28,12 +27,15 @@ export const SqlJsonAuditPlugin: GraphileConfig.Plugin = {
         if (!scope.isRootQuery || scope.fieldName !== "auditLogs") return field;
         const sqlJson: SqlJsonField = {
           kind: "rootObject",
-          members: (args, asked, bind) => {
-            // Grafast counts once for both.
-            if (asked.has("total") && asked.has("totalIsExact"))
-              throw new UnsupportedSelection("total with totalIsExact");
-            return pageMembers(build, readFilter(args.input as Filter | null), bind);
+          values({ input }) {
+            const filter = readFilter(input as Filter | null);
+            const { limit, offset } = filter;
+            const given = filtersOf(build.dataplanPg.TYPES).map(
+              ([, field]) => filter[field] ?? null,
+            );
+            return [limit, offset, ...given];
           },
+          members: (bind) => pageMembers(build, bind),
         };
         return {
           ...field,
@@ -44,22 +46,19 @@ export const SqlJsonAuditPlugin: GraphileConfig.Plugin = {
   },
 };
 
-function pageMembers(build: GraphileBuild.Build, filter: Applied, bind: Bind): Members {
-  const { sql, dataplanPg } = build;
+/** Without `totalIsExact`: Grafast counts once for it and the total. */
+function pageMembers({ sql, dataplanPg }: GraphileBuild.Build, bind: BindNth): Members {
+  const [limit, offset] = [sql`${bind(0)}::integer`, sql`${bind(1)}::integer`];
   const given = filtersOf(dataplanPg.TYPES).map(
-    ([, field, codec]) => sql`${bind(filter[field] ?? null)}::${codec.sqlType}`,
+    ([, , codec], n) => sql`${bind(n + 2)}::${codec.sqlType}`,
   );
   const conditions = sql.join(given, ", ");
-  const count = sql`count_audit_log(${conditions}, ${sql.literal(maxTotal + 1)})`;
-  const most = sql.literal(maxTotal);
-  const limit = sql.literal(filter.limit);
-  const offset = sql`${bind(filter.offset)}::integer`;
+  const [most, more] = [sql.literal(maxTotal), sql.literal(maxTotal + 1)];
   return {
     items: { from: sql`search_audit_log(${conditions}, ${limit}, ${offset})` },
-    total: { text: sql`least(${count}, ${most})::text` },
-    totalIsExact: { text: sql`(${count} <= ${most})::text` },
-    limit: { text: sql`${limit}::text` },
-    offset: { text: sql`${offset}::text` },
+    total: { text: sql`least(count_audit_log(${conditions}, ${more}), ${most})::text` },
+    limit: { text: sql`(${limit})::text` },
+    offset: { text: sql`(${offset})::text` },
   };
 }
 

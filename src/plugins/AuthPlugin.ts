@@ -13,7 +13,7 @@ import type { CountAttempt, LoginStep } from "../auth/attempts.ts";
 import { hashToken, makeToken } from "../auth/tokens.ts";
 import type { Config } from "../config.ts";
 import { badUserInput, conflict, PublicError } from "../errors/PublicError.ts";
-import { type SqlJsonField, rowsOf } from "../sqlJson/sqlJsonField.ts";
+import type { SqlJsonField } from "../sqlJson/sqlJsonField.ts";
 import { refuseSecondLogin } from "../auth/refuseSecondLogin.ts";
 import { type OpenedSession, moveTokenToCookie } from "./moveTokenToCookie.ts";
 import { resource } from "../schema/resource.ts";
@@ -52,8 +52,12 @@ export const SqlJsonMePlugin: GraphileConfig.Plugin = {
     hooks: {
       GraphQLObjectType_fields_field(field, build, { scope }) {
         if (!scope.isRootQuery || scope.fieldName !== "me") return field;
-        const rows = rowsOf(resource(build, "users"));
-        const sqlJson: SqlJsonField = { kind: "rootOwn", rows, id: build.sql`current_user_id()` };
+        const sqlJson: SqlJsonField = {
+          kind: "rootOne",
+          resource: resource(build, "users"),
+          arguments: [],
+          matches: (user) => build.sql`${user.column("id")} = current_user_id()`,
+        };
         return {
           ...field,
           extensions: { ...field.extensions, sqlJson } as typeof field.extensions,

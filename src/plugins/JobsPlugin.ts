@@ -1,7 +1,7 @@
 import { connection } from "postgraphile/grafast";
 import { sql } from "postgraphile/pg-sql2";
 import type { SQL } from "postgraphile/pg-sql2";
-import { type SqlJsonField, pagedRows } from "../sqlJson/sqlJsonField.ts";
+import { type SqlJsonField, pageOf } from "../sqlJson/sqlJsonField.ts";
 import { resource } from "../schema/resource.ts";
 
 /** `myJobs`: a connection of jobs that the caller has started. */
@@ -19,8 +19,7 @@ export const JobsPlugin: GraphileConfig.Plugin = {
           return sql`${sql.identifier("is_own_job")}(${column("user_id")}, ${column("api_token_id")})`;
         };
         const sqlJson: SqlJsonField = {
-          kind: "rootPage",
-          ...pagedRows(build, jobs),
+          ...pageOf(build, jobs),
           within: ({ alias }) => isOwn(alias),
         };
         const type = build.getOutputTypeByName(

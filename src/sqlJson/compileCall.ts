@@ -2,28 +2,35 @@ import {
   type DocumentNode,
   type GraphQLSchema,
   type OperationDefinitionNode,
+  OperationTypeNode,
   getArgumentValues,
-  getOperationAST,
   isNonNullType,
 } from "graphql";
 import type { PgResourceParameter } from "postgraphile/@dataplan/pg";
 import { sql } from "postgraphile/pg-sql2";
 import type { SQL } from "postgraphile/pg-sql2";
-import { withAuditIds } from "../audit/auditIds.ts";
 import { withDefaults } from "../audit/auditedReads.ts";
 import { guardOf } from "../auth/guards.ts";
 import type { Statements } from "../auth/queryAsPrincipal.ts";
-import { columnNames, toColumns } from "../schema/inputColumns.ts";
-import { type FunctionResource, inputParameter } from "../schema/functionCall.ts";
-import { type SqlJsonField, sqlJsonFieldOf } from "./sqlJsonField.ts";
-import { fragmentsOf } from "../graphql/collectFields.ts";
 import { type HideablePlace, hideablePlaces } from "../graphql/hiddenFields.ts";
-import { guardSql, withRights, compiled } from "./statement.ts";
-import { recordedAnswer } from "./recordedAnswer.ts";
-import type { Row } from "./rows.ts";
-import { rowJson } from "./rowJson.ts";
-import { UnsupportedSelection, fieldOf, fieldsOf, typeOf, unlessUnsupported } from "./selection.ts";
+import { bindValue } from "../query/bind.ts";
+import { type FunctionResource, inputParameter } from "../schema/functionCall.ts";
+import { columnNames, toColumns } from "../schema/inputColumns.ts";
+import { compilationOf, fieldParts } from "./fieldPart.ts";
 import { objectJson, textSql } from "./jsonText.ts";
+import { recordedAnswer } from "./recordedAnswer.ts";
+import { nestedFields, rowJson } from "./rowJson.ts";
+import type { Row } from "./rows.ts";
+import {
+  UnsupportedSelection,
+  assertOnly,
+  fieldOf,
+  operationOf,
+  typeOf,
+  unlessUnsupported,
+} from "./selection.ts";
+import { type SqlJsonField, sqlJsonFieldOf } from "./sqlJsonField.ts";
+import { compiled, guardSql, withRights } from "./statement.ts";
 
 /** A mutation that the SQL-JSON path can run. */
 export interface Call {
@@ -50,28 +57,37 @@ export function compileCall(
   document: DocumentNode,
   operationName: string | null | undefined,
 ): Call | null {
-  // Grafast adds ids to rows of audited types that were selected without, and removes them.
-  if (withAuditIds(schema, document, operationName) !== document) return null;
-  const operation = getOperationAST(document, operationName);
-  const root = schema.getMutationType();
-  if (operation?.operation !== "mutation" || !root || operation.directives?.length) return null;
-  const compilation = { fragments: fragmentsOf(document), parts: new Map<string, never>() };
   return unlessUnsupported(() => {
-    const [[key, node] = [], ...others] = fieldsOf(compilation, operation.selectionSet);
-    if (!node || key === undefined || others.length > 0) return null;
+    const type = OperationTypeNode.MUTATION;
+    const { operation, root, fragments, nodes } = operationOf(
+      schema,
+      document,
+      operationName,
+      type,
+    );
+    const [[key, node] = [], ...others] = nodes;
+    if (key === undefined || !node || others.length > 0) throw new UnsupportedSelection("fields");
     const field = fieldOf(root, node);
     const sqlJson = sqlJsonFieldOf(field.extensions);
-    if (sqlJson?.kind !== "call") return null;
     // If no row were a valid result, it could not be distinguished from a refusal by the guard.
-    if (!isNonNullType(field.type)) return null;
-    const { call, type } = sqlJson;
+    if (sqlJson?.kind !== "call" || !isNonNullType(field.type))
+      throw new UnsupportedSelection(node.name.value);
     const guard = guardSql(guardOf(field));
-
-    const result = resultRow(type);
-    const object = rowJson(compilation, typeOf(field), node, result);
+    const nested = nestedFields(fragments, root, operation);
+    // The variables are not known yet.
+    if (Array.from(nested.values()).some(([, { arguments: args }]) => args?.length))
+      throw new UnsupportedSelection("argument");
+    const parts = fieldParts(nested, {});
+    const compilation = compilationOf(fragments, parts, (part, n) =>
+      bindValue(parts.get(part)?.values[n] ?? null),
+    );
+    const result = resultRow(sqlJson.type);
+    const data = objectJson(fragments, root, operation, () =>
+      rowJson(compilation, typeOf(field), node, result),
+    );
     const places = hideablePlaces(schema, document, operationName);
     const { text } = recordedAnswer(
-      sql`select ${textSql(objectJson([[key, object]]))} as data from ${result.alias}`,
+      sql`select ${textSql(data)} as data from ${result.alias}`,
       schema,
       document,
       operation,
@@ -82,7 +98,7 @@ export function compileCall(
         const args = getArgumentValues(field, node, coerced);
         const values = {
           variables: withDefaults(operation, given),
-          nodes: new Map([[key, node]]),
+          nodes,
           values: new Map(),
         };
         const row = sql.identifier(Symbol("row"));
@@ -90,7 +106,7 @@ export function compileCall(
           // A function that returns no row has no response: the transaction is rolled back.
           prelude: [
             compiled(sql`select set_config('office.result', case when ${row} is null then missing_row() else ${row}::text end, true)
-            from ${call(args)} as ${row} where ${guard}`).statementFor(values),
+            from ${sqlJson.call(args)} as ${row} where ${guard}`).statementFor(values),
           ],
           answer: statementFor(values),
         };
@@ -129,26 +145,18 @@ export function sqlJsonCall(
       return sql`jsonb_populate_record(null::${of.sqlType}, ${given}::jsonb)`;
     }
     const value =
-      name === "given"
-        ? Object.keys(toColumns(args.input, columns))
-        : args[build.inflection.camelCase(name ?? "")];
+      name === "given" ? Object.keys(toColumns(args.input, columns)) : args[argumentOf(parameter)];
     return sql`${sql.value(value == null ? null : of.toPg(value))}::${of.sqlType}`;
   };
-  const argumentNames = new Set(
-    parameters
-      .filter(({ name }) => name !== "given")
-      .map(({ name }) => build.inflection.camelCase(name ?? "")),
-  );
+  const argumentOf = ({ name }: PgResourceParameter) => build.inflection.camelCase(name ?? "");
+  const argumentNames = parameters.filter(({ name }) => name !== "given").map(argumentOf);
   const callee = sql.identifier(resource.extensions?.pg?.name ?? resource.name);
   const sqlJson: SqlJsonField = {
     kind: "call",
     type: codec.sqlType,
     call(args) {
-      const beyond = Object.keys(args).find(
-        (name) => args[name] != null && !argumentNames.has(name),
-      );
-      // Arguments that other plugins add, such as `ifVersion`.
-      if (beyond !== undefined) throw new UnsupportedSelection(beyond);
+      // Other plugins add arguments, such as `ifVersion`.
+      assertOnly(args, argumentNames);
       const passed = parameters.map(
         (parameter) => sql`${sql.identifier(parameter.name ?? "")} => ${valueOf(parameter, args)}`,
       );

@@ -2,204 +2,261 @@ import {
   type FieldNode,
   type GraphQLField,
   type GraphQLObjectType,
-  type SelectionSetNode,
-  Kind,
-  getNamedType,
-  isObjectType,
-  print,
+  getArgumentValues,
 } from "graphql";
 import { LRUCache } from "lru-cache";
 import { sql } from "postgraphile/pg-sql2";
 import type { SQL } from "postgraphile/pg-sql2";
-import type { OrderColumn } from "../paging/defaultOrder.ts";
-import { MAX_LIST_SIZE, checkOffset, checkSize } from "../paging/pageArguments.ts";
-import { type Bind, type BindNth, type Bindable, bindValue } from "../query/bind.ts";
-import { sqlJsonFieldOf, type Members, type Rows } from "./sqlJsonField.ts";
-import { type Part, readLimit, shapeOf, type Row } from "./rows.ts";
-import { orderColumns } from "./order.ts";
-import { type RequestedPage, type ResolvedArguments, pagePart } from "./pagePart.ts";
+import type { Fragments } from "../graphql/collectFields.ts";
+import { type CompiledSearch, searchOfArguments } from "../paging/connectionSearch.ts";
+import { type Bound, checkCursor } from "../paging/cursors.ts";
 import {
-  type Fragments,
-  UnsupportedSelection,
-  fieldOf,
-  fieldsOf,
-  assertOnly,
-} from "./selection.ts";
+  MAX_LIST_SIZE,
+  type PageArguments,
+  checkOffset,
+  checkSize,
+  nextPowerOfTwo,
+  readPage,
+} from "../paging/pageArguments.ts";
+import { pageRows } from "../paging/pageConditions.ts";
+import { type BindNth, type Bindable, bindValue } from "../query/bind.ts";
+import { nullIfIncomplete, objectJson, type Text } from "./jsonText.ts";
+import { cursorText, orderColumns } from "./order.ts";
+import { pageJson } from "./pageJson.ts";
+import { type Compilation, rowJson } from "./rowJson.ts";
+import { type Part, type Row, type RowCondition, listJson, oneJson } from "./rows.ts";
+import { UnsupportedSelection, assertOnly, typeOf } from "./selection.ts";
+import { type ListField, type Members, sqlJsonFieldOf } from "./sqlJsonField.ts";
 
 type Arguments = Record<string, unknown>;
+type Field = GraphQLField<unknown, unknown>;
 
-/** The resolved arguments of a field. */
-export interface FieldPart extends ResolvedArguments {
-  kind: FieldKind;
+/** A field with resolved arguments. */
+export interface FieldPart {
+  /** Equal for all arguments that the same SQL serves. */
+  shape: string;
+  /** The parameters of that SQL. */
+  values: readonly Bindable[];
+  /** Whether the same arguments always resolve to the same values; relative dates do not. */
+  isCacheable?: boolean;
   /**
    * Whether PostgreSQL must plan each execution. A kept plan suits a page or a total, but in a statement with both the
    * cost of the total decides, and the page would be found by sorting all matches.
    */
   usesCustomPlan?: boolean;
+  /** The JSON of a node of the field; `bind` refers to a parameter, and `within` joins the rows to a parent row. */
+  json: (compilation: Compilation, node: FieldNode, bind: BindNth, within?: RowCondition) => Text;
 }
 
-type FieldKind =
-  | { kind: "one"; rows: Rows; wanted: (row: Row, bind: BindNth) => SQL }
-  | { kind: "list"; rows: Rows; part: (bind: BindNth) => Part }
-  | ({ kind: "page" } & RequestedPage)
-  | { kind: "object"; members: (bind: BindNth) => Members };
+/** Resolves the arguments of fields by key. @throws Error where the request is wrong or Grafast has to answer */
+export function fieldParts(
+  fields: Iterable<readonly [string, readonly [Field, FieldNode]]>,
+  variables: Arguments,
+): ReadonlyMap<string, FieldPart> {
+  return new Map(
+    Array.from(fields, ([key, [field, node]]) => {
+      return [key, fieldPart(field, getArgumentValues(field, node, variables))];
+    }),
+  );
+}
 
-const partCache = new LRUCache<string, FieldPart>({
+/** The input of a compilation of fields whose arguments are resolved; `parameter` is the nth one of a field. */
+export function compilationOf(
+  fragments: Fragments,
+  parts: ReadonlyMap<string, FieldPart>,
+  parameter: (key: string, n: number) => SQL,
+): Compilation {
+  const compilation: Compilation = {
+    fragments,
+    parts: new Map(
+      Array.from(parts, ([key, { json }]) => {
+        const bind: BindNth = (n) => parameter(key, n);
+        return [key, (node, within) => json(compilation, node, bind, within)];
+      }),
+    ),
+  };
+  return compilation;
+}
+
+/** @throws Error where the request is wrong or Grafast has to answer */
+function fieldPart(field: Field, args: Arguments): FieldPart {
+  const { name } = field;
+  const type = typeOf(field);
+  const sqlJson = sqlJsonFieldOf(field.extensions);
+  switch (sqlJson?.kind) {
+    case "list":
+    case "page":
+      return cachedListPart(sqlJson, field, args);
+    case "rootOne": {
+      const { resource, matches } = sqlJson;
+      assertOnly(args, sqlJson.arguments);
+      const values = sqlJson.arguments.map((argument) => args[argument]);
+      if (!values.every((value) => typeof value === "string" || typeof value === "number"))
+        throw new UnsupportedSelection(name);
+      return {
+        shape: "",
+        values,
+        json(compilation, node, bind) {
+          const object = (row: Row) => rowJson(compilation, type, node, row);
+          const rows = (row: Row) => ({ conditions: [matches(row, bind)] });
+          const part = { from: resource.from as SQL, order: [], rows };
+          return nullIfIncomplete([oneJson(name, object, part)]);
+        },
+      };
+    }
+    case "rootObject":
+      return {
+        shape: "",
+        values: sqlJson.values(args),
+        json: (compilation, node, bind) =>
+          membersJson(compilation, type, node, sqlJson.members(bind)),
+      };
+    default:
+      throw new UnsupportedSelection(name);
+  }
+}
+
+function membersJson(
+  compilation: Compilation,
+  type: GraphQLObjectType,
+  selected: FieldNode,
+  members: Members,
+): Text {
+  return objectJson(compilation.fragments, type, selected, (field, node) => {
+    const name = node.name.value;
+    const member = members[name];
+    if (!member || node.arguments?.length) throw new UnsupportedSelection(name);
+    if ("text" in member) return [member.text];
+    const object = (row: Row) => rowJson(compilation, typeOf(field), node, row);
+    return listJson(name, object, { from: member.from, order: [] });
+  });
+}
+
+/** The numbers of fields in the cache. */
+const fieldNumbers = new WeakMap<Field, number>();
+let lastNumber = 0;
+
+/** Requests repeat arguments. */
+const listParts = new LRUCache<string, FieldPart>({
   max: 2_000,
   maxSize: 1_000_000,
   sizeCalculation: (_part, key) => key.length,
 });
 
-/** A cached {@link fieldPart}. `owner` identifies the field of the document. @throws Error as fieldPart does */
-export function cachedFieldPart(owner: string, ...input: Parameters<typeof fieldPart>): FieldPart {
-  const [, field, , args] = input;
-  // Computing this is as fast as looking it up.
-  if (sqlJsonFieldOf(field.extensions)?.kind === "rootOne") return fieldPart(...input);
-  const key = `${owner} ${JSON.stringify(args)}`;
-  const known = partCache.get(key);
+function cachedListPart(...input: Parameters<typeof listPart>): FieldPart {
+  const [, field, args] = input;
+  const number = fieldNumbers.get(field) ?? ++lastNumber;
+  fieldNumbers.set(field, number);
+  const key = `${number} ${JSON.stringify(args)}`;
+  const known = listParts.get(key);
   if (known) return known;
-  const part = fieldPart(...input);
-  if (part.isCacheable) partCache.set(key, part);
+  const part = listPart(...input);
+  if (part.isCacheable) listParts.set(key, part);
   return part;
 }
 
-/** @throws Error where the request is wrong or Grafast has to answer */
-export function fieldPart(
-  fragments: Fragments,
-  field: GraphQLField<unknown, unknown>,
-  node: FieldNode,
+/** Resolves the arguments of a list or a connection. */
+function listPart(
+  { kind, resource, table, join, within: own }: ListField,
+  field: Field,
   args: Arguments,
 ): FieldPart {
-  const sqlJson = sqlJsonFieldOf(field.extensions);
-  switch (sqlJson?.kind) {
-    case "rootOne": {
-      const { rows, key } = sqlJson;
-      const values = key.map(({ argument }) => args[argument]);
-      const isGiven = values.every(
-        (value) => typeof value === "string" || typeof value === "number",
-      );
-      if (!isGiven || Object.keys(args).length > key.length)
-        throw new UnsupportedSelection(node.name.value);
-      const wanted = (row: Row, bind: BindNth) =>
-        sql.join(
-          key.map(({ column, type }, n) => sql`${row.column(column)} = ${bind(n)}::${type}`),
-          " and ",
-        );
-      return { shape: "", values, isCacheable: true, kind: { kind: "one", rows, wanted } };
+  const { orderBy, first, offset, after, includeTotalCount, ...rest } = args;
+  assertOnly(rest, table ? ["query", "queryValues", ...table.filters.keys()] : []);
+  // Coercion has checked the types. Pages from the end belong to Grafast.
+  const paging = { first, offset, after } as PageArguments;
+  const page = kind === "page" ? readPage(paging) : listRange(paging);
+  const order = orderColumns(field, orderBy, resource);
+  const search = table && parameterizedSearch(searchOfArguments(table, args));
+  const isWholeTable = !join && !own;
+  const counts = includeTotalCount === true;
+  const cursor = page.after;
+  if (cursor) checkCursor("after", cursor, order, resource);
+
+  // Parameters in this order: offset, search, cursor.
+  const values: Bindable[] = [page.offset ?? 0, ...(search?.values ?? [])];
+  const start = values.length;
+  if (cursor) values.push(...cursor.map(([, value]) => value));
+  // Only for a page after skipped rows: the last row that may be read, rounded up to a power of two, with the one that
+  // shows whether more follow.
+  const reach =
+    page.offset && page.first !== null ? nextPowerOfTwo(page.offset + page.first + 1) : null;
+
+  const json: FieldPart["json"] = (compilation, node, bind, parent) => {
+    const within = parent ?? own;
+    const withinRow = (row: Row) => (within ? [within(row)] : []);
+    const matches = (row: SQL) => {
+      let n = 1;
+      return search?.matches(row, () => bind(n++)) ?? sql.true;
+    };
+    const bounds: Bound[] = cursor
+      ? [{ name: "after", values: cursor, bind: (n) => bind(start + n) }]
+      : [];
+    const request = { resource, page, order, bounds, isWholeTable };
+    const from = resource.from as SQL;
+    const part: Part = {
+      from,
+      order,
+      first: page.first,
+      ...(page.offset && { skip: { by: bind(0), reach } }),
+      rows(row) {
+        const found = pageRows({ ...request, search: search && { ...search, matches } }, row.alias);
+        return { ...found, conditions: [...withinRow(row), ...found.conditions] };
+      },
+    };
+    // Rows of a parent row are within its object.
+    const isSplittable = parent === undefined;
+    if (kind === "list") {
+      const object = (row: Row) => rowJson(compilation, typeOf(field), node, row);
+      return listJson(field.name, object, part, isSplittable);
     }
-    case "rootOwn": {
-      assertOnly(args);
-      const { rows, id } = sqlJson;
-      return {
-        shape: "",
-        values: [],
-        isCacheable: true,
-        kind: { kind: "one", rows, wanted: (row) => sql`${row.column("id")} = ${id}` },
-      };
-    }
-    case "many":
-    case "rootMany": {
-      const { first, offset, orderBy, ...rest } = args;
-      assertOnly(rest);
-      return listPart(
-        sqlJson.rows,
-        orderColumns(field, orderBy, sqlJson.rows),
-        checkSize("first", first as number | null, MAX_LIST_SIZE),
-        checkOffset(offset as number | null),
-      );
-    }
-    case "rootPage":
-    case "manyPage": {
-      const isAll = sqlJson.kind === "rootPage" && !sqlJson.within;
-      const { page, ...shaped } = pagePart(sqlJson, field, args, isAll);
-      const usesCustomPlan = page.isSearchLeftToPlanner && page.counts;
-      return { ...shaped, usesCustomPlan, kind: { kind: "page", ...page } };
-    }
-    case "rootObject": {
-      const selected = new Set(namesOf(fragments, node));
-      return objectPart((bind) => sqlJson.members(args, selected, bind));
-    }
-    default:
-      throw new UnsupportedSelection(node.name.value);
-  }
+    const matching = (row: Row) => ({ conditions: [...withinRow(row), matches(row.alias)] });
+    const count = { from, order: [], rows: matching };
+    return pageJson(compilation, typeOf(field), node, {
+      part: { ...part, first: page.first ?? 0 },
+      cursor: (row) => cursorText(resource, order, row),
+      total: counts ? oneJson(field.name, () => [sql`count(*)::text`], count) : sql`'null'`,
+      isSplittable,
+    });
+  };
+  const shape = [
+    page.first,
+    page.offset ? `skip ${reach}` : "all",
+    ...order.map(({ attribute, direction }) => attribute + direction),
+    counts ? "counted" : "",
+    // Null needs a comparison of a different form.
+    cursor ? `after${JSON.stringify(cursor.map(([, value]) => value === null))}` : "",
+    search?.shape,
+  ].join(" ");
+  // Pages of text searches are found in steps, by one plan for all.
+  const isSearchLeftToPlanner = search !== null && (search.kind === "values" || !isWholeTable);
+  const usesCustomPlan = isSearchLeftToPlanner && counts;
+  return { shape, values, isCacheable: !search?.isRelative, usesCustomPlan, json };
 }
 
-/** The names of the fields selected of a field's object. */
-function namesOf(fragments: Fragments, node: FieldNode): string[] {
-  return fieldsOf(fragments, node.selectionSet).map(([, { name }]) => name.value);
-}
-
-function listPart(
-  rows: Rows,
-  order: readonly OrderColumn[],
-  first: number | null,
-  offset: number | null,
-): FieldPart {
-  const reach = readLimit(first, offset);
-  const skip = (bind: BindNth) => (offset ? { skip: { by: bind(0), reach } } : {});
+/** The part of a plain list. @throws PublicError */
+function listRange({ first, offset }: PageArguments): ReturnType<typeof readPage> {
   return {
-    shape: shapeOf(order, first, offset),
-    values: [offset ?? 0],
-    isCacheable: true,
-    kind: { kind: "list", rows, part: (bind) => ({ order, first, ...skip(bind) }) },
+    first: checkSize("first", first, MAX_LIST_SIZE),
+    offset: checkOffset(offset),
+    last: null,
+    before: null,
+    after: null,
   };
 }
 
-function objectPart(members: (bind: Bind) => Members): FieldPart {
+/** A search with its parameters, and the text of its SQL. */
+interface ParameterizedSearch extends CompiledSearch {
+  shape: string;
+  values: readonly Bindable[];
+}
+
+function parameterizedSearch(search: CompiledSearch | null): ParameterizedSearch | null {
+  if (search === null) return null;
   const values: Bindable[] = [];
-  const found = members((value) => {
+  const example = search.matches(sql.identifier("row"), (value) => {
     values.push(value);
     return bindValue(value);
   });
-  const texts = Object.entries(found).flatMap(([name, member]) =>
-    member ? [sql`${sql.identifier(name)} ${"text" in member ? member.text : member.from}`] : [],
-  );
-  return {
-    shape: sql.compile(sql.join(texts, " ")).text,
-    values,
-    isCacheable: true,
-    kind: {
-      kind: "object",
-      members: (bind) => {
-        let n = 0;
-        return members(() => bind(n++));
-      },
-    },
-  };
-}
-
-/** The input of a compilation. */
-export interface Compilation extends Fragments {
-  /**
-   * The resolved arguments of fields and their parameters: root fields by response key, others by {@link nestedKey}.
-   */
-  parts: ReadonlyMap<string, { kind: FieldPart["kind"]; bind: BindNth }>;
-}
-
-/** Identifies a field with its arguments, which resolve to the same values wherever they occur in a document. */
-export function nestedKey(type: GraphQLObjectType, node: FieldNode): string {
-  const { name, arguments: args } = node;
-  return `${type.name}.${print({ kind: Kind.FIELD, name, ...(args ? { arguments: args } : {}) })}`;
-}
-
-/**
- * The fields below a selection that are pages or lists of related rows, by {@link nestedKey}. @throws
- * UnsupportedSelection
- */
-export function nestedFields(
-  fragments: Fragments,
-  type: GraphQLObjectType,
-  selectionSet: SelectionSetNode | undefined,
-  found = new Map<string, [GraphQLField<unknown, unknown>, FieldNode]>(),
-): typeof found {
-  for (const [, node] of fieldsOf(fragments, selectionSet)) {
-    if (!node.selectionSet) continue;
-    const field = fieldOf(type, node);
-    const kind = sqlJsonFieldOf(field.extensions)?.kind;
-    const isPart = kind === "many" && node.arguments?.length;
-    if (kind === "manyPage" || isPart) found.set(nestedKey(type, node), [field, node]);
-    const inner = getNamedType(field.type);
-    if (isObjectType(inner)) nestedFields(fragments, inner, node.selectionSet, found);
-  }
-  return found;
+  return { ...search, shape: sql.compile(example).text, values };
 }

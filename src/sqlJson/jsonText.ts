@@ -1,8 +1,10 @@
+import type { FieldNode, GraphQLField, GraphQLObjectType, SelectionSetNode } from "graphql";
 import type { PgCodec } from "postgraphile/@dataplan/pg";
 import { isEnumCodec, TYPES } from "postgraphile/@dataplan/pg";
 import { sql } from "postgraphile/pg-sql2";
 import type { SQL } from "postgraphile/pg-sql2";
-import { UnsupportedSelection } from "./selection.ts";
+import type { Fragments } from "../graphql/collectFields.ts";
+import { UnsupportedSelection, fieldOf, fieldsOf } from "./selection.ts";
 
 /** JSON text that SQL concatenates per row: strings are constants, the rest is SQL. */
 export type Text = readonly (string | SQL)[];
@@ -48,15 +50,25 @@ export function nullIfIncomplete(text: Text): Text {
   return [sql`coalesce(${textSql(text)}, 'null')`];
 }
 
-/** The JSON of an object from the JSON of its members. @throws UnsupportedSelection when there are none */
-export function objectJson(parts: readonly (readonly [string, Text])[]): Text {
-  if (parts.length === 0) throw new UnsupportedSelection("nothing selected");
-  const members = parts.map(([key, text], index) => [
-    index === 0 ? "{" : ",",
-    `"${key}":`,
-    ...text,
-  ]);
-  return [...members.flat(), "}"];
+/** The text, or an error where a part of it is null: Grafast reports the missing value. */
+export function errorIfIncomplete(text: Text): Text {
+  return [sql`coalesce(${textSql(text)}, missing_row())`];
+}
+
+/** The JSON of an object from that of the selected fields. @throws UnsupportedSelection when none is selected */
+export function objectJson(
+  fragments: Fragments,
+  type: GraphQLObjectType,
+  selected: { selectionSet?: SelectionSetNode | undefined },
+  fieldJson: (field: GraphQLField<unknown, unknown>, node: FieldNode, key: string) => Text,
+): Text {
+  const members = Array.from(fieldsOf(fragments, selected), ([key, node]) => {
+    const isTypeName = node.name.value === "__typename";
+    const json = isTypeName ? [`"${type.name}"`] : fieldJson(fieldOf(type, node), node, key);
+    return [`"${key}":`, ...json];
+  });
+  if (members.length === 0) throw new UnsupportedSelection("nothing selected");
+  return [...members.flatMap((member, n) => [n === 0 ? "{" : ",", ...member]), "}"];
 }
 
 /** Encodes a value as JSON; a part of the text is null where the value is. */
@@ -95,17 +107,14 @@ const writers = new Map<unknown, JsonEncoder>([
 ]);
 
 /** The encoder for a column of this type; undefined for types that Grafast has to encode. */
-export function jsonEncoderOf(
-  codec: PgCodec,
-  enumName: (value: string) => string,
-): JsonEncoder | undefined {
-  if (codec.domainOfCodec) return jsonEncoderOf(codec.domainOfCodec, enumName);
+export function jsonEncoderOf(build: GraphileBuild.Build, codec: PgCodec): JsonEncoder | undefined {
+  if (codec.domainOfCodec) return jsonEncoderOf(build, codec.domainOfCodec);
   if (codec.arrayOfCodec === TYPES.text) return texts;
-  if (isEnumCodec(codec))
-    return codec.values.every(({ value }) => enumName(value) === value && /^\w+$/.test(value))
-      ? quoted
-      : undefined;
-  return writers.get(codec);
+  if (!isEnumCodec(codec)) return writers.get(codec);
+  const isPlain = codec.values.every(
+    ({ value }) => build.inflection.enumValue(value, codec) === value && /^\w+$/.test(value),
+  );
+  return isPlain ? quoted : undefined;
 }
 
 const numbersAndTruth = new Set<unknown>([TYPES.int2, TYPES.int, TYPES.boolean]);

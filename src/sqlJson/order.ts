@@ -3,12 +3,11 @@ import { type GraphQLField, getNamedType } from "graphql";
 import type { PgCodec, PgResource } from "postgraphile/@dataplan/pg";
 import { sql } from "postgraphile/pg-sql2";
 import { nameOf } from "../paging/cursors.ts";
-import type { OrderColumn } from "../paging/defaultOrder.ts";
+import { type OrderColumn, defaultOrder, uniqueOrder } from "../paging/defaultOrder.ts";
 import { namedColumns } from "../paging/orders.ts";
 import { type Text, cursorEncoderOf, nullIfIncomplete, textSql } from "./jsonText.ts";
 import type { Row } from "./rows.ts";
 import { UnsupportedSelection } from "./selection.ts";
-import type { Rows } from "./sqlJsonField.ts";
 
 /**
  * The columns of the requested order, made unique; the table's default order where none is requested.
@@ -17,12 +16,12 @@ import type { Rows } from "./sqlJsonField.ts";
 export function orderColumns(
   { args }: Pick<GraphQLField<unknown, unknown>, "args">,
   given: unknown,
-  rows: Rows,
+  resource: PgResource,
 ): readonly OrderColumn[] {
   const wanted = given == null ? [] : (given as unknown[]);
-  if (wanted.length === 0) return rows.order;
+  if (wanted.length === 0) return defaultOrder(resource);
   const argument = args.find(({ name }) => name === "orderBy");
-  return rows.completed(namedColumns(argument && getNamedType(argument.type), wanted));
+  return uniqueOrder(resource, namedColumns(getNamedType(argument?.type), wanted));
 }
 
 /**

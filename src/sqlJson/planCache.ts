@@ -16,13 +16,6 @@ export interface OperationRequest {
   operationName: string | null | undefined;
 }
 
-/** The variables of a query. */
-export interface Variables {
-  given: Record<string, unknown>;
-  /** Coerced; null where coercion failed. */
-  coerced: Record<string, unknown> | null;
-}
-
 /** A statement, and whether it records reads. */
 export interface ReadStatement {
   read: TextStatement;
@@ -31,60 +24,54 @@ export interface ReadStatement {
   places: readonly HideablePlace[];
 }
 
-/** Finds what runs an operation; null where Grafast has to. */
-export interface PlanCache {
-  read: (query: OperationRequest, variables: Variables) => Promise<ReadStatement | null>;
-  call: (mutation: OperationRequest) => Promise<Call | null>;
-}
-
 /**
- * Caches compiled operations.
+ * Compiles operations and caches them; what runs one is null where Grafast has to.
  *
  * @param schema returns the served schema
  * @param size the number of entries of each kind
  */
-export function makePlanCache(schema: () => GraphQLSchema, size: number): PlanCache {
-  const calls = new LazyCache<{ call: Call | null }>(size);
-  const queries = new LazyCache<{ read: Read | null }>(size);
+export function makePlanCache(schema: () => GraphQLSchema, size: number) {
+  const calls = new LazyCache<Call>(size);
+  const queries = new LazyCache<Read>(size);
   // One statement serves all requests that differ in parameters only. In memory it takes about twice its text.
-  const reads = new LazyCache<{ compiled: CompiledRead | null }>(
-    size,
-    ({ compiled }) => 2 * (compiled?.length ?? 0),
-  );
+  const reads = new LazyCache<CompiledRead>(size, ({ length }) => 2 * length);
   return {
-    async read({ key, document, operationName }, { given, coerced }) {
-      const { read } = await queries.get(key, () => {
+    async read(
+      { key, document, operationName }: OperationRequest,
+      sent: Record<string, unknown>,
+      coerced: Record<string, unknown>,
+    ): Promise<ReadStatement | null> {
+      const read = await queries.get(key, () => {
         const pruned = document();
-        return { read: pruned && prepareRead(schema(), pruned, operationName) };
+        return pruned && prepareRead(schema(), pruned, operationName);
       });
-      const prepared = read?.prepare(given, coerced);
+      const prepared = read?.prepare(sent, coerced);
       if (!read || !prepared) return null;
       countLookup("reads", reads.has(prepared.key));
-      const { compiled } = await reads.get(prepared.key, () => ({ compiled: prepared.compile() }));
+      const compiled = await reads.get(prepared.key, prepared.compile);
       if (!compiled) return null;
       const { records, statementFor } = compiled;
       return { read: statementFor(prepared.given), records, places: read.places };
     },
-    async call({ key, document, operationName }) {
-      const { call } = await calls.get(key, () => {
+    async call({ key, document, operationName }: OperationRequest): Promise<Call | null> {
+      return calls.get(key, () => {
         const pruned = document();
-        return { call: pruned && compileCall(schema(), pruned, operationName) };
+        return pruned && compileCall(schema(), pruned, operationName);
       });
-      return call;
     },
   };
 }
 
 /** A cache of values computed on demand, bounded by number and by total length of keys and values. */
 class LazyCache<T extends object> {
-  readonly #cache: LRUCache<string, T>;
+  readonly #cache: LRUCache<string, { made: T | null }>;
 
   /** @param lengthOf the length of a value in characters, without its key */
   constructor(size: number, lengthOf: (made: T) => number = () => 0) {
     this.#cache = new LRUCache({
       max: size,
       maxSize: size * 20_000,
-      sizeCalculation: (made, key) => key.length + lengthOf(made) + 1,
+      sizeCalculation: ({ made }, key) => key.length + (made ? lengthOf(made) : 0) + 1,
     });
   }
 
@@ -93,13 +80,13 @@ class LazyCache<T extends object> {
   }
 
   /** Returns the cached value, or yields to the event loop and computes it. */
-  async get(key: string, make: () => T): Promise<T> {
+  async get(key: string, make: () => T | null): Promise<T | null> {
     const known = this.#cache.get(key);
-    if (known) return known;
+    if (known) return known.made;
     await yieldToEventLoop();
     // Another request may have computed it meanwhile.
-    let made = this.#cache.get(key);
-    if (!made) this.#cache.set(key, (made = make()));
-    return made;
+    const entry = this.#cache.get(key) ?? { made: make() };
+    this.#cache.set(key, entry);
+    return entry.made;
   }
 }

@@ -1,100 +1,88 @@
-import { type Compilation, nestedKey } from "./fieldPart.ts";
-import type { FieldNode, GraphQLObjectType } from "graphql";
-import { sql } from "postgraphile/pg-sql2";
+import {
+  type FieldNode,
+  type GraphQLField,
+  type GraphQLObjectType,
+  type OperationDefinitionNode,
+  Kind,
+  getNamedType,
+  isObjectType,
+  print,
+} from "graphql";
 import type { SQL } from "postgraphile/pg-sql2";
+import type { Fragments } from "../graphql/collectFields.ts";
+import { type Text, errorIfIncomplete, nullIfIncomplete, objectJson } from "./jsonText.ts";
+import { type RowCondition, type Row, listJson, oneJson } from "./rows.ts";
 import { UnsupportedSelection, fieldOf, fieldsOf, typeOf } from "./selection.ts";
 import { sqlJsonFieldOf } from "./sqlJsonField.ts";
-import {
-  hasUnencodableValues,
-  type Text,
-  objectJson,
-  nullIfIncomplete,
-  textSql,
-} from "./jsonText.ts";
-import { type Part, conjunction, listJson, type Row, tableRow } from "./rows.ts";
-import { pageJson } from "./pageJson.ts";
 
-type ObjectOf = [type: GraphQLObjectType, node: FieldNode, row: Row];
+/** The input of a compilation. */
+export interface Compilation {
+  fragments: Fragments;
+  /**
+   * The JSON of fields with resolved arguments: root fields by response key, others by {@link nestedKey}. `within` joins
+   * their rows to a parent row.
+   */
+  parts: ReadonlyMap<string, (node: FieldNode, within?: RowCondition) => Text>;
+}
+
+/** Identifies a field with its arguments, which resolve to the same values wherever they occur in a document. */
+function nestedKey(type: GraphQLObjectType, node: FieldNode): string {
+  const { name, arguments: args } = node;
+  return `${type.name}.${print({ kind: Kind.FIELD, name, ...(args ? { arguments: args } : {}) })}`;
+}
+
+/** The pages and lists of related rows below a selection, by {@link nestedKey}. @throws UnsupportedSelection */
+export function nestedFields(
+  fragments: Fragments,
+  type: GraphQLObjectType,
+  selected: FieldNode | OperationDefinitionNode,
+  found = new Map<string, [GraphQLField<unknown, unknown>, FieldNode]>(),
+): typeof found {
+  for (const node of fieldsOf(fragments, selected).values()) {
+    if (!node.selectionSet) continue;
+    const field = fieldOf(type, node);
+    const sqlJson = sqlJsonFieldOf(field.extensions);
+    const isList = sqlJson?.kind === "list" || sqlJson?.kind === "page";
+    if (isList && sqlJson.join) found.set(nestedKey(type, node), [field, node]);
+    const inner = getNamedType(field.type);
+    if (isObjectType(inner)) nestedFields(fragments, inner, node, found);
+  }
+  return found;
+}
 
 /** The JSON of one row's object. @throws UnsupportedSelection */
 export function rowJson(
   compilation: Compilation,
   type: GraphQLObjectType,
-  node: FieldNode,
+  selected: FieldNode,
   row: Row,
 ): Text {
-  return objectJson(
-    fieldsOf(compilation, node.selectionSet).map(([key, child]) => [
-      key,
-      child.name.value === "__typename"
-        ? [`"${type.name}"`]
-        : fieldText(compilation, type, child, row),
-    ]),
-  );
-}
-
-function fieldText(
-  compilation: Compilation,
-  type: GraphQLObjectType,
-  node: FieldNode,
-  row: Row,
-): Text {
-  const field = fieldOf(type, node);
-  const sqlJson = sqlJsonFieldOf(field.extensions);
-  const isPart = sqlJson?.kind === "many" || sqlJson?.kind === "manyPage";
-  if (node.arguments?.length && !isPart) throw new UnsupportedSelection("argument");
-  if (sqlJson?.kind === "column") {
-    const text = sqlJson.write(row.column(sqlJson.column));
-    if (!sqlJson.required) return nullIfIncomplete(text);
-    return sqlJson.isPromised || hasUnencodableValues(sqlJson.write)
-      ? orMissing(textSql(text))
-      : text;
-  }
-  if (sqlJson?.kind === "value") {
-    const text = sqlJson.write(sqlJson.call(row.whole()));
-    return sqlJson.required ? orMissing(textSql(text)) : nullIfIncomplete(text);
-  }
-  if (sqlJson?.kind === "version") {
-    const text: Text = ['"', sqlJson.of(row), '"'];
-    if (!sqlJson.required) return nullIfIncomplete(text);
-    return row.isOfFunction ? orMissing(textSql(text)) : text;
-  }
-  const object = (related: Row) => rowJson(compilation, typeOf(field), node, related);
-  switch (sqlJson?.kind) {
-    case "one": {
-      const related = tableRow(node.name.value);
-      const found = sql`(select ${textSql(object(related))} from ${sqlJson.rows.from} as ${related.alias} where ${sqlJson.join(row, related)})`;
-      return sqlJson.required ? orMissing(found) : nullIfIncomplete([found]);
+  return objectJson(compilation.fragments, type, selected, (field, node) => {
+    const name = node.name.value;
+    const sqlJson = sqlJsonFieldOf(field.extensions);
+    const object = (related: Row) => rowJson(compilation, typeOf(field), node, related);
+    if (sqlJson?.kind === "list" || sqlJson?.kind === "page") {
+      const { join } = sqlJson;
+      const json = compilation.parts.get(nestedKey(type, node));
+      if (!json || !join) throw new UnsupportedSelection(name);
+      return json(node, (related) => join(row, related));
     }
-    case "many":
-    case "manyPage": {
-      const within = (related: Row) => sqlJson.join(row, related);
-      const list = (part: Part) => {
-        const own = { ...part, ...conjunction(within, part.condition) };
-        return listJson(sqlJson.rows.from, node.name.value, object, own);
-      };
-      if (sqlJson.kind === "many" && !node.arguments?.length)
-        return list({ order: sqlJson.rows.order });
-      const part = compilation.parts.get(nestedKey(type, node));
-      if (part?.kind.kind === "list") return list(part.kind.part(part.bind));
-      if (part?.kind.kind !== "page") throw new UnsupportedSelection(node.name.value);
-      const { kind: page, bind } = part;
-      const objectOf = (...of: ObjectOf) => rowJson(compilation, ...of);
-      return pageJson(compilation, { type: typeOf(field), node, page, bind, objectOf, within });
+    if (node.arguments?.length) throw new UnsupportedSelection("argument");
+    switch (sqlJson?.kind) {
+      case "value":
+        return sqlJson.text(row);
+      case "one": {
+        const { resource, join, required } = sqlJson;
+        const rows = (related: Row) => ({ conditions: [join(row, related)] });
+        const found = oneJson(name, object, { from: resource.from as SQL, order: [], rows });
+        return required ? errorIfIncomplete([found]) : nullIfIncomplete([found]);
+      }
+      case "computed": {
+        const returned = (related: Row) => object({ ...related, isOfFunction: true });
+        return listJson(name, returned, { from: sqlJson.call(row.whole()), order: [] });
+      }
+      default:
+        throw new UnsupportedSelection(name);
     }
-    case "computed":
-      return listJson(
-        sqlJson.call(row.whole()),
-        node.name.value,
-        (returned) => object({ ...returned, isOfFunction: true }),
-        { order: [] },
-      );
-    default:
-      throw new UnsupportedSelection(node.name.value);
-  }
-}
-
-/** A missing required value is an error, which Grafast reports. */
-function orMissing(text: SQL): Text {
-  return [sql`coalesce(${text}, missing_row())`];
+  });
 }

@@ -2,7 +2,6 @@ import { sql } from "postgraphile/pg-sql2";
 import type { SQL } from "postgraphile/pg-sql2";
 import type { OrderColumn } from "../paging/defaultOrder.ts";
 import { firstRowsSql, orderedSql } from "../paging/indexRanges.ts";
-import { nextPowerOfTwo } from "../paging/pageArguments.ts";
 import { type Text, rowSeparator, textSql } from "./jsonText.ts";
 
 /** A row that a statement reads. */
@@ -15,6 +14,9 @@ export interface Row {
   isOfFunction?: boolean;
 }
 
+/** A condition on a row. */
+export type RowCondition = (row: Row) => SQL;
+
 /** A row of a table. */
 export function tableRow(name: string): Row {
   const alias = sql.identifier(Symbol(name));
@@ -25,74 +27,51 @@ export function tableRow(name: string): Row {
   };
 }
 
-/**
- * A row of a subquery over `inner`. The subquery selects the columns that were requested from the row; call
- * {@link columns} last.
- */
-export function selectedRow(name: string, inner: Row): Row & { columns(): SQL } {
+/** A row of a subquery over `inner`, which selects the columns that were requested of the row before `columns()`. */
+function selectedRow(name: string, inner: Row): Row & { columns(): SQL } {
   const alias = sql.identifier(Symbol(name));
-  const requestedColumns = new Set<string>();
-  let isWhole = false;
+  const requested = new Map<string, SQL>();
+  const request = (value: SQL, as: string) => {
+    const column = sql.identifier(as);
+    requested.set(as, sql`${value} as ${column}`);
+    return sql`${alias}.${column}`;
+  };
   return {
     alias,
-    column(column) {
-      requestedColumns.add(column);
-      return sql`${alias}.${sql.identifier(column)}`;
-    },
-    whole() {
-      isWhole = true;
-      return sql`${alias}.${sql.identifier("whole row")}`;
-    },
-    columns() {
-      const list = [...requestedColumns].map(
-        (column) => sql`${inner.column(column)} as ${sql.identifier(column)}`,
-      );
-      if (isWhole) list.push(sql`${inner.whole()} as ${sql.identifier("whole row")}`);
-      return sql.join(list, ", ");
-    },
+    column: (column) => request(inner.column(column), column),
+    whole: () => request(inner.whole(), "whole row"),
+    columns: () => sql.join([...requested.values()], ", "),
   };
 }
 
-/** The rows of a list and their order. */
+/** Rows in an order. */
 export interface Part {
-  condition?: (row: Row) => SQL;
+  from: SQL;
   order: readonly OrderColumn[];
+  /** Which rows: all by default. */
+  rows?: (row: Row) => {
+    conditions: readonly SQL[];
+    /** The ranges of an index that have them, none for the whole table; null where no index has the rows in order. */
+    ranges?: readonly SQL[] | null;
+  };
   first?: number | null;
-  /** The ranges of an index that have them, none for the whole table; null where no index has the rows in order. */
-  ranges?: (row: Row) => readonly SQL[] | null;
-  /** The offset: a parameter, bounded by {@link readLimit} together with `first`. */
+  /** The offset as a parameter, and the most rows that are read for it with `first`. */
   skip?: { by: SQL; reach: number | null };
 }
 
-/**
- * The last row that may be read, including the one that shows whether more follow, rounded up to a power of two. Null
- * where nothing is skipped, or all rows are read.
- */
-export function readLimit(first: number | null, offset: number | null): number | null {
-  return !offset || first === null ? null : nextPowerOfTwo(offset + first + 1);
-}
-
-/** Equal for all parts of a list that the same SQL reads. */
-export function shapeOf(
-  order: readonly OrderColumn[],
-  first: number | null,
-  offset: number | null,
-): string {
-  const skipped = offset ? `skip ${readLimit(first, offset)}` : "all";
-  const columns = order.map(({ attribute, direction }) => attribute + direction);
-  return [first, skipped, ...columns].join(" ");
+/** The JSON of one row's object; null where there is no row. */
+export function oneJson(name: string, object: (row: Row) => Text, part: Part): SQL {
+  return sql`(${selectSql(name, (row) => textSql(object(row)), part)})`;
 }
 
 /** The JSON of a list of objects; with `isSplittable`, with {@link rowSeparator} after each. */
 export function listJson(
-  from: SQL,
   name: string,
   object: (row: Row) => Text,
   part: Part,
   isSplittable = false,
 ): Text {
-  const objects = selectSql(from, name, (row) => textSql(object(row)), part);
-  return arrayJson(sql`array(${objects})`, isSplittable);
+  return arrayJson(sql`array${oneJson(name, object, part)}`, isSplittable);
 }
 
 /** The JSON of a list from an array with the JSON of its items. */
@@ -101,51 +80,26 @@ export function arrayJson(elements: SQL, isSplittable: boolean): Text {
   return ["[", sql`array_to_string(${elements}, ${comma})`, "]"];
 }
 
-/** The conjunction of two optional conditions. */
-export function conjunction(
-  one: Part["condition"] | null,
-  other: Part["condition"] | null,
-): Pick<Part, "condition"> {
-  if (!one || !other) {
-    const condition = one ?? other;
-    return condition ? { condition } : {};
-  }
-  return {
-    condition: (row) => sql`${sql.parens(one(row), true)} and ${sql.parens(other(row), true)}`,
-  };
-}
-
-/** The WHERE clause of a condition, if there is one. */
-export function whereSql(row: Row, { condition }: Pick<Part, "condition">): SQL {
-  return condition ? sql` where ${condition(row)}` : sql.blank;
-}
-
-/** Selects columns of the rows of a part. */
-export function selectSql(
-  from: SQL,
-  name: string,
-  what: (row: Row) => SQL,
-  { condition, order, first = null, skip, ranges }: Part,
-): SQL {
+/** Selects columns of rows. */
+export function selectSql(name: string, what: (row: Row) => SQL, part: Part): SQL {
+  const { from, order, first = null, skip } = part;
   const row = tableRow(name);
-  const conditions = condition ? [condition(row)] : [];
+  const { conditions, ranges } = part.rows?.(row) ?? { conditions: [] };
   const rowsWith = (columns: SQL) => ({ from, row: row.alias, columns, conditions, order });
   if (first === null && !skip) return orderedSql(rowsWith(what(row)));
 
   // Encodes the rows after the offset only. Small numbers are literals, so that the kept plan fits them; the offset is
   // planned for the next power of two.
-  const part = selectedRow(name, row);
-  const selected = what(part);
-  const rows = rowsWith(part.columns());
-  const offset = skip ? sql` offset ${skip.by}::integer` : sql.blank;
-  if (first === null || skip?.reach === null)
-    return sql`select ${selected} from (${orderedSql(rows)}${offset}) as ${part.alias}`;
-  const limit = skip?.reach ?? first;
-  const inRanges = ranges?.(row);
-  const firstRows = inRanges
-    ? firstRowsSql(rows, inRanges, { limit })
-    : sql`${orderedSql(rows)} limit ${sql.literal(limit)}`;
-  if (!skip) return sql`select ${selected} from (${firstRows}) as ${part.alias}`;
-  const reached = sql`select * from (${firstRows}) as reached`;
-  return sql`select ${selected} from (${reached} limit ${sql.literal(first)}${offset}) as ${part.alias}`;
+  const selected = selectedRow(name, row);
+  const columns = what(selected);
+  const rows = rowsWith(selected.columns());
+  const limit = skip ? skip.reach : first;
+  const read =
+    ranges && limit !== null
+      ? firstRowsSql(rows, ranges, { limit })
+      : sql`${orderedSql(rows)} limit ${sql.literal(limit)}`;
+  const shown = skip
+    ? sql`select * from (${read}) as reached limit ${sql.literal(first)} offset ${skip.by}::integer`
+    : read;
+  return sql`select ${columns} from (${shown}) as ${selected.alias}`;
 }

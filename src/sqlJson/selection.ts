@@ -1,15 +1,20 @@
 import {
+  type DocumentNode,
   type FieldNode,
-  type FragmentDefinitionNode,
   type GraphQLField,
   type GraphQLObjectType,
+  type GraphQLSchema,
+  type OperationDefinitionNode,
+  type OperationTypeNode,
   type SelectionSetNode,
   GraphQLError,
   getNamedType,
+  getOperationAST,
   isObjectType,
 } from "graphql";
-import { collectFields } from "../graphql/collectFields.ts";
+import { withAuditIds } from "../audit/auditIds.ts";
 import { PublicError } from "../errors/PublicError.ts";
+import { type Fragments, collectFields, fragmentsOf } from "../graphql/collectFields.ts";
 import { QuerySyntaxError } from "../query/QuerySyntaxError.ts";
 
 /** The operation selects something that the SQL-JSON path does not support. */
@@ -25,18 +30,36 @@ export function unlessUnsupported<T>(work: () => T): T | null {
   try {
     return work();
   } catch (error) {
-    if (error instanceof UnsupportedSelection || isRequestError(error)) return null;
+    const expected = [UnsupportedSelection, GraphQLError, PublicError, QuerySyntaxError];
+    if (expected.some((type) => error instanceof type)) return null;
     throw error;
   }
 }
 
-/** Whether an error is about the arguments or the query text of a request. */
-function isRequestError(error: unknown): boolean {
-  return (
-    error instanceof GraphQLError ||
-    error instanceof PublicError ||
-    error instanceof QuerySyntaxError
-  );
+/** An operation with its root fields by response key. */
+interface Operation {
+  operation: OperationDefinitionNode;
+  root: GraphQLObjectType;
+  fragments: Fragments;
+  nodes: ReadonlyMap<string, FieldNode>;
+}
+
+/** The operation of a document. @throws UnsupportedSelection */
+export function operationOf(
+  schema: GraphQLSchema,
+  document: DocumentNode,
+  operationName: string | null | undefined,
+  type: OperationTypeNode,
+): Operation {
+  const operation = getOperationAST(document, operationName);
+  const root = schema.getRootType(type);
+  if (operation?.operation !== type || !root || operation.directives?.length)
+    throw new UnsupportedSelection("operation");
+  // Grafast adds ids to rows of audited types that were selected without, and removes them.
+  if (withAuditIds(schema, document, operationName) !== document)
+    throw new UnsupportedSelection("audited row without its id");
+  const fragments = fragmentsOf(document);
+  return { operation, root, fragments, nodes: fieldsOf(fragments, operation) };
 }
 
 /** @throws UnsupportedSelection for arguments that are not among `known` */
@@ -48,25 +71,19 @@ export function assertOnly(
     throw new UnsupportedSelection("argument");
 }
 
-/** The document of a selection. */
-export interface Fragments {
-  fragments: ReadonlyMap<string, FragmentDefinitionNode>;
-}
-
 /** The fields of a selection by response key. @throws UnsupportedSelection for conditions */
 export function fieldsOf(
-  { fragments }: Fragments,
-  selectionSet: SelectionSetNode | undefined,
-): [string, FieldNode][] {
+  fragments: Fragments,
+  { selectionSet }: { selectionSet?: SelectionSetNode | undefined },
+): ReadonlyMap<string, FieldNode> {
   const found = new Map<string, FieldNode>();
-  for (const { key, node, conditional } of selectionSet
-    ? collectFields(fragments, selectionSet)
-    : []) {
+  const collected = selectionSet ? collectFields(fragments, selectionSet) : [];
+  for (const { key, node, conditional } of collected) {
     if (conditional) throw new UnsupportedSelection("directive");
     const before = found.get(key);
     found.set(key, before ? merged(before, node) : node);
   }
-  return [...found];
+  return found;
 }
 
 /** Merges two nodes of one response key; validation has ensured equal fields and arguments. */

@@ -2,81 +2,61 @@ import type { PgCodec, PgCodecWithAttributes, PgResource } from "postgraphile/@d
 import { TYPES } from "postgraphile/@dataplan/pg";
 import { sql } from "postgraphile/pg-sql2";
 import type { SQL } from "postgraphile/pg-sql2";
-import { type OrderColumn, defaultOrder, uniqueOrder } from "../paging/defaultOrder.ts";
-import { isView, lookUpKey } from "../schema/lookUpKey.ts";
-import type { Bind } from "../query/bind.ts";
+import type { Bindable, BindNth } from "../query/bind.ts";
 import type { SearchTable } from "../query/searchTable.ts";
-import { hasPages } from "../schema/listedTables.ts";
 import type { Table } from "../schema/labels.ts";
+import { hasPages } from "../schema/listedTables.ts";
+import { isView, lookUpKey } from "../schema/lookUpKey.ts";
 import { hasSummary, versionSql } from "../schema/rowVersion.ts";
-import { jsonEncoderOf, type JsonEncoder } from "./jsonText.ts";
-import { type Row, tableRow } from "./rows.ts";
-
-/** A table in a statement. */
-export interface Rows {
-  resource: PgResource;
-  from: SQL;
-  /** The default order. */
-  order: readonly OrderColumn[];
-  /** Makes a requested order unique. */
-  completed: (order: readonly OrderColumn[]) => readonly OrderColumn[];
-}
-
-/** The fields of an object that is not a row: JSON of a value, or a subquery of rows. */
-export type Members = Partial<Record<string, { text: SQL } | { from: SQL }>>;
-
-/** A key column and the argument with its value. */
-export interface KeyColumn {
-  column: string;
-  argument: string;
-  type: SQL;
-}
+import {
+  type Text,
+  errorIfIncomplete,
+  hasUnencodableValues,
+  jsonEncoderOf,
+  nullIfIncomplete,
+} from "./jsonText.ts";
+import { type RowCondition, type Row, oneJson } from "./rows.ts";
 
 /** How SQL reads the value of a field. */
 export type SqlJsonField =
-  | {
-      kind: "column";
-      column: string;
-      write: JsonEncoder;
-      required: boolean;
-      /** Required by a tag only: the database may return null. */
-      isPromised: boolean;
-    }
-  | {
-      kind: "one";
-      rows: Rows;
-      join: (row: Row, related: Row) => SQL;
-      required: boolean;
-    }
-  | { kind: "many"; rows: Rows; join: (row: Row, related: Row) => SQL }
-  /** A page of related rows. */
-  | ({ kind: "manyPage"; join: (row: Row, related: Row) => SQL } & PagedRows)
-  /** The result of a function of a row. */
-  | { kind: "value"; call: (row: SQL) => SQL; write: JsonEncoder; required: boolean }
-  /** The version of a row. */
-  | { kind: "version"; of: (row: Row) => SQL; required: boolean }
+  /** A value of a row. */
+  | { kind: "value"; text: (row: Row) => Text }
+  /** The row to which a row refers. */
+  | { kind: "one"; resource: PgResource; join: Join; required: boolean }
   /** The rows that a function of a row returns, in its order. */
   | { kind: "computed"; call: (row: SQL) => SQL }
-  /** A function call with the arguments of a field; `type` is the row type. */
-  | { kind: "call"; call: (args: Record<string, unknown>) => SQL; type: SQL }
-  /** A non-table object; `bind` adds parameters. Throws where the request is wrong or Grafast has to answer. */
+  | ListField
+  /** The row that matches some arguments: `bind` has their values. */
+  | {
+      kind: "rootOne";
+      resource: PgResource;
+      arguments: readonly string[];
+      matches: (row: Row, bind: BindNth) => SQL;
+    }
+  /** An object that is not a row. `values` throws where the request is wrong or Grafast has to answer. */
   | {
       kind: "rootObject";
-      members: (args: Record<string, unknown>, asked: ReadonlySet<string>, bind: Bind) => Members;
+      values: (args: Record<string, unknown>) => readonly Bindable[];
+      members: (bind: BindNth) => Members;
     }
-  /** A row by its key in the arguments, or by this id. */
-  | { kind: "rootOne"; rows: Rows; key: readonly KeyColumn[] }
-  | { kind: "rootOwn"; rows: Rows; id: SQL }
-  | { kind: "rootMany"; rows: Rows }
-  /** A page of the rows of a table, or of those `within`. */
-  | ({ kind: "rootPage"; within?: (row: Row) => SQL } & PagedRows);
+  /** A function call with the arguments of a field; `type` is the row type. */
+  | { kind: "call"; call: (args: Record<string, unknown>) => SQL; type: SQL };
 
-/** The rows of a connection. */
-export interface PagedRows {
-  rows: Rows;
+/** The rows of a table as a list or a connection: those that join to a parent row, those `within`, or all. */
+export interface ListField {
+  kind: "list" | "page";
+  resource: PgResource;
+  join?: Join;
+  within?: RowCondition;
   /** The searchable fields; null where there are none. */
   table: SearchTable | null;
 }
+
+/** The condition that joins a related row to a row. */
+type Join = (row: Row, related: Row) => SQL;
+
+/** The fields of an object that is not a row: JSON of a value, or a subquery of rows. */
+export type Members = Partial<Record<string, { text: SQL } | { from: SQL }>>;
 
 /** How the SQL-JSON path reads a field; undefined where it cannot. */
 export function sqlJsonFieldOf(extensions: object): SqlJsonField | undefined {
@@ -99,9 +79,8 @@ export function describeField(
   if (resource.parameters) return computedOf(scope, resource);
   if (!scope.isRootQuery) return undefined;
   if (scope.isPgRowByUniqueConstraintField) return rowOf(build, resource);
-  if (scope.isPgFieldSimpleCollection) return { kind: "rootMany", rows: rowsOf(resource) };
-  if (scope.isPgFieldConnection) return { kind: "rootPage", ...pagedRows(build, resource) };
-  return undefined;
+  if (scope.isPgFieldSimpleCollection) return { kind: "list", resource, table: null };
+  return scope.isPgFieldConnection ? pageOf(build, resource) : undefined;
 }
 
 /** Types of keys whose values need no conversion. */
@@ -109,8 +88,7 @@ const keyTypes = new Set<unknown>([TYPES.uuid, TYPES.text, TYPES.int2, TYPES.int
 
 function rowOf(build: GraphileBuild.Build, resource: PgResource): SqlJsonField | undefined {
   const codec = resource.codec as PgCodecWithAttributes;
-  const columns = lookUpKey(resource)?.attributes ?? [];
-  const key = columns.map((column) => ({
+  const key = (lookUpKey(resource)?.attributes ?? []).map((column) => ({
     column,
     argument: build.inflection.attribute({ attributeName: column, codec }),
     codec: codec.attributes[column]?.codec as PgCodec,
@@ -118,29 +96,22 @@ function rowOf(build: GraphileBuild.Build, resource: PgResource): SqlJsonField |
   if (key.length === 0 || !key.every((one) => keyTypes.has(one.codec))) return undefined;
   return {
     kind: "rootOne",
-    rows: rowsOf(resource),
-    key: key.map(({ column, argument, codec: { sqlType } }) => ({
-      column,
-      argument,
-      type: sqlType,
-    })),
-  };
-}
-
-/** The rows of a table's connection. */
-export function pagedRows(build: GraphileBuild.Build, resource: PgResource): PagedRows {
-  const isSearched = hasPages(resource);
-  return { rows: rowsOf(resource), table: isSearched ? build.searchTable(resource) : null };
-}
-
-/** A resource as a table of a statement. */
-export function rowsOf(resource: PgResource): Rows {
-  return {
     resource,
-    from: resource.from as SQL,
-    order: defaultOrder(resource),
-    completed: (order) => uniqueOrder(resource, order),
+    arguments: key.map(({ argument }) => argument),
+    matches: (row, bind) =>
+      sql.join(
+        key.map(({ column, codec: { sqlType } }, n) => {
+          return sql`${row.column(column)} = ${bind(n)}::${sqlType}`;
+        }),
+        " and ",
+      ),
   };
+}
+
+/** The rows of a table as a connection. */
+export function pageOf(build: GraphileBuild.Build, resource: PgResource): ListField {
+  const table = hasPages(resource) ? build.searchTable(resource) : null;
+  return { kind: "page", resource, table };
 }
 
 function columnOf(
@@ -153,23 +124,27 @@ function columnOf(
   );
   if (!entry) return undefined;
   const [column, attribute] = entry;
-  const enumName = (value: string) => build.inflection.enumValue(value, attribute.codec as never);
-  const write = jsonEncoderOf(attribute.codec, enumName);
+  const write = jsonEncoderOf(build, attribute.codec);
   if (!write || attribute.via) return undefined;
-  const required = attribute.notNull === true;
+  const text = (row: Row) => write(row.column(column));
+  if (!attribute.notNull) return { kind: "value", text: (row) => nullIfIncomplete(text(row)) };
   const resource = build.pgTableResource(codec as never) as PgResource | null;
-  const isPromised = required && resource !== null && isView(resource);
-  return { kind: "column", column, write, required, isPromised };
+  // Columns of a view are required by a tag only.
+  const mayLack = hasUnencodableValues(write) || (resource !== null && isView(resource));
+  return { kind: "value", text: mayLack ? (row) => errorIfIncomplete(text(row)) : text };
 }
 
 function versionOf(table: Table): SqlJsonField {
+  const versionIn = (row: Row) => versionSql(table, (name) => row.column(name));
+  const finish = hasSummary(table) ? nullIfIncomplete : errorIfIncomplete;
   return {
-    kind: "version",
-    required: !hasSummary(table),
-    of(row) {
-      if (!row.isOfFunction) return versionSql(table, (name) => row.column(name));
-      const stored = tableRow("stored");
-      return sql`(select ${versionSql(table, (name) => stored.column(name))} from ${table.from as SQL} as ${stored.alias} where ${stored.column("id")} = ${row.column("id")})`;
+    kind: "value",
+    text(row) {
+      if (!row.isOfFunction) return finish(['"', versionIn(row), '"']);
+      const isSame = (stored: Row) => sql`${stored.column("id")} = ${row.column("id")}`;
+      const rows = (stored: Row) => ({ conditions: [isSame(stored)] });
+      const part = { from: table.from as SQL, order: [], rows };
+      return finish(['"', oneJson("stored", (stored) => [versionIn(stored)], part), '"']);
     },
   };
 }
@@ -183,9 +158,7 @@ function relationOf(
     relationName?: string;
   };
   const relation =
-    codec && relationName
-      ? build.input.pgRegistry.pgRelations[codec.name]?.[relationName]
-      : undefined;
+    codec && relationName && build.input.pgRegistry.pgRelations[codec.name]?.[relationName];
   if (!relation) return undefined;
   const { localAttributes, remoteAttributes } = relation;
   const join = (row: Row, related: Row) =>
@@ -196,13 +169,12 @@ function relationOf(
       }),
       " and ",
     );
-  if (scope.isPgManyRelationConnectionField)
-    return { kind: "manyPage", join, ...pagedRows(build, relation.remoteResource) };
-  const rows = rowsOf(relation.remoteResource);
-  if (scope.isPgManyRelationListField) return { kind: "many", rows, join };
+  const resource = relation.remoteResource;
+  if (scope.isPgManyRelationConnectionField) return { ...pageOf(build, resource), join };
+  if (scope.isPgManyRelationListField) return { kind: "list", resource, join, table: null };
   if (!scope.isPgSingleRelationField) return undefined;
   const required = relation.extensions?.tags?.notNull !== undefined;
-  return { kind: "one", rows, join, required };
+  return { kind: "one", resource, join, required };
 }
 
 function valueOf(
@@ -210,12 +182,11 @@ function valueOf(
   { pgCodec, fieldName }: GraphileBuild.ScopeObjectFieldsField,
 ): SqlJsonField | undefined {
   const found = pgCodec && valueFunction(build, pgCodec, fieldName);
-  if (!found) return undefined;
-  const enumName = (value: string) => build.inflection.enumValue(value, found.codec as never);
-  const write = jsonEncoderOf(found.codec, enumName);
+  const write = found && jsonEncoderOf(build, found.codec);
   if (!write) return undefined;
-  const required = found.extensions?.tags?.notNull !== undefined;
-  return { kind: "value", call: (row) => calledWith(found, row), write, required };
+  const isRequired = found.extensions?.tags?.notNull !== undefined;
+  const finish = isRequired ? errorIfIncomplete : nullIfIncomplete;
+  return { kind: "value", text: (row) => finish(write(calledWith(found, row.whole()))) };
 }
 
 function computedOf(
@@ -229,7 +200,7 @@ function computedOf(
 }
 
 /** The function that computes a field of a row of type `codec`; PostGraphile does not note it at the field. */
-export function valueFunction(
+function valueFunction(
   build: GraphileBuild.Build,
   codec: PgCodec,
   fieldName: string,
@@ -245,6 +216,6 @@ export function valueFunction(
 }
 
 /** Calls a function with a row. */
-export function calledWith({ name, extensions }: PgResource, row: SQL): SQL {
+function calledWith({ name, extensions }: PgResource, row: SQL): SQL {
   return sql`${sql.identifier(extensions?.pg?.name ?? name)}(${row})`;
 }

@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import { parse } from "graphql";
+import { getOperationAST, parse } from "graphql";
 import type pg from "pg";
 import { settingsOf } from "../../src/auth/identity.ts";
+import { coerceVariables } from "../../src/graphql/coerceVariables.ts";
 import { poolFor } from "../../src/postgres/pools.ts";
 import { makeWithRequestClient } from "../../src/postgres/service.ts";
 import { collectText } from "../../src/postgres/textAnswer.ts";
@@ -85,7 +86,10 @@ interface Page {
 async function directly(pool: pg.Pool, variables: Variables): Promise<unknown> {
   // Pages from the end belong to Grafast.
   if (variables["last"] != null) return ways.Grafast(variables);
-  const statement = prepareRead(alone.schema, parse(page), null)?.prepare(variables);
+  const document = parse(page);
+  const operation = getOperationAST(document);
+  const coerced = (operation && coerceVariables(alone.schema, operation, variables)) ?? {};
+  const statement = prepareRead(alone.schema, document, null)?.prepare(variables, coerced);
   const gathered = collectText(
     statement?.compile()?.statementFor(statement.given) ?? { text: "is left to Grafast" },
   );

@@ -18,6 +18,7 @@ import { collectText } from "../../src/postgres/textAnswer.ts";
 import { compileCall } from "../../src/sqlJson/compileCall.ts";
 import { type CompiledRead, prepareRead } from "../../src/sqlJson/compileRead.ts";
 import { sqlJsonFieldOf } from "../../src/sqlJson/sqlJsonField.ts";
+import { coerceVariables } from "../../src/graphql/coerceVariables.ts";
 import { applySkipInclude } from "../../src/graphql/applySkipInclude.ts";
 import { propertyRuns, propertyTimeoutMs } from "../helpers/propertyRuns.ts";
 import { seedDatabase } from "../../dev/access/seed.ts";
@@ -64,7 +65,9 @@ function statementOf(source: string, variables: Record<string, unknown> = {}) {
   const whole = parse(source);
   const operation = getOperationAST(whole);
   const document = operation && applySkipInclude(whole, operation, variables)?.document();
-  const asked = document && prepareRead(schema, document, null)?.prepare(variables);
+  const coerced = operation && coerceVariables(schema, operation, variables);
+  const asked =
+    document && coerced && prepareRead(schema, document, null)?.prepare(variables, coerced);
   if (!asked) return null;
   const known = compiled.get(asked.key) ?? asked.compile();
   compiled.set(asked.key, known);
@@ -104,7 +107,7 @@ function selections(type: GraphQLObjectType, depth: number): fc.Arbitrary<string
   for (const field of Object.values(type.getFields())) {
     const direct = sqlJsonFieldOf(field.extensions);
     const inner = getNamedType(field.type);
-    if (direct?.kind === "column") leaves.push(field.name);
+    if (direct?.kind === "value") leaves.push(field.name);
     else if (direct && isObjectType(inner)) branches.push([field, inner]);
   }
   const leaf = fc.constantFrom(...leaves);
@@ -133,10 +136,10 @@ function nested(
   depth: number,
 ): fc.Arbitrary<string> {
   const kind = sqlJsonFieldOf(field.extensions)?.kind;
-  const isPage = kind === "manyPage";
+  const isPage = kind === "page";
   const nodes = type.getFields()["nodes"];
   const row = isPage && nodes ? (getNamedType(nodes.type) as GraphQLObjectType) : type;
-  const isPart = isPage || (kind === "many" && field.args.length > 0);
+  const isPart = isPage || (kind === "list" && field.args.length > 0);
   const sizes = ["", "(first: 0)", "(first: 2)", "(first: 1, offset: 1)"];
   const pageSizes = ["(includeTotalCount: true)", "(first: 2, includeTotalCount: true)"];
   return fc
@@ -156,11 +159,11 @@ function nested(
 
 function documents(): fc.Arbitrary<string> {
   const roots = Object.values(schema.getQueryType()?.getFields() ?? {}).filter((field) =>
-    ["rootMany", "rootPage"].includes(sqlJsonFieldOf(field.extensions)?.kind ?? ""),
+    ["list", "page"].includes(sqlJsonFieldOf(field.extensions)?.kind ?? ""),
   );
   return fc.constantFrom(...roots).chain((field) => {
     const type = getNamedType(field.type) as GraphQLObjectType;
-    const isPage = sqlJsonFieldOf(field.extensions)?.kind === "rootPage";
+    const isPage = sqlJsonFieldOf(field.extensions)?.kind === "page";
     const nodes = type.getFields()["nodes"];
     const row = isPage && nodes ? (getNamedType(nodes.type) as GraphQLObjectType) : type;
     const order = getNamedType(field.args.find(({ name }) => name === "orderBy")?.type);
@@ -225,7 +228,7 @@ function keyOfRows(connection: GraphQLOutputType): string {
 
 function pagesByCursor(): fc.Arbitrary<CursorCase> {
   const names = Object.values(schema.getQueryType()?.getFields() ?? {})
-    .filter((field) => sqlJsonFieldOf(field.extensions)?.kind === "rootPage")
+    .filter((field) => sqlJsonFieldOf(field.extensions)?.kind === "page")
     .map((field) => {
       const order = getNamedType(field.args.find(({ name }) => name === "orderBy")?.type);
       const orders = isEnumType(order) ? order.getValues().map(({ name }) => name) : [];
@@ -501,12 +504,12 @@ describe("a read by the SQL-JSON path", () => {
       }
     expect([...seen].sort()).toEqual(["6 false", "6 true", "null false", "null true"]);
     const twice = `{ products(offset: 1, includeTotalCount: true) {
-      a: totalCount b: totalCount c: pageInfo { hasNextPage } d: pageInfo { e: hasNextPage f: hasNextPage } } }`;
+      a: totalCount c: pageInfo { hasNextPage } d: pageInfo { e: hasNextPage f: hasNextPage } } }`;
     expect({ data: await directly(twice, everything) }).toEqual(
       await byGrafast(twice, everything, {}),
     );
-    const text = statementOf(twice)?.text ?? "";
-    expect([text.match(/count\(\*\)/g), text.match(/exists/g)]).toEqual([["count(*)"], ["exists"]]);
+    // One for the total, and one of the rows of the page.
+    expect(statementOf(twice)?.text.match(/count\(\*\)/g)).toHaveLength(2);
     const audit = `{ auditLogs(input: { entityType: "Campaign", limit: 1 }) { __typename total items { __typename } } }`;
     expect({ data: await directly(audit, everything) }).toEqual(
       await byGrafast(audit, everything, {}),
@@ -577,6 +580,7 @@ describe("a read by the SQL-JSON path", () => {
     ["a mutation", "mutation { logout }"],
     ["an argument below the root", "{ users { roles(first: 1) { id } } }"],
     ["a page from the end", "{ products(last: 2) { nodes { id } } }"],
+    ["a total that is selected twice", "{ products { totalCount again: totalCount } }"],
     ["figures about a page", "{ products { aggregates { count } } }"],
     ["an audited row without its id", "{ users { roles { name } } }"],
   ])("leaves %s to Grafast", (_what, document) => {

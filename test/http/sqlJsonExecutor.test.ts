@@ -171,6 +171,24 @@ describe("a mutation in one message", () => {
     }
   });
 
+  test.each([
+    ["a page of related rows", "campaigns", "sql-json"],
+    ["the arguments of a page to Grafast", "campaigns(first: 1)", "grafast"],
+  ])("returns or leaves %s", async (_what, page, by) => {
+    const { token, userId } = await service.login(["campaigns.create", "campaigns.read"]);
+    const { data, errors, headers } = await service.ask(
+      `mutation ($input: CreateCampaignInput!) { createCampaign(input: $input) {
+        author { id ${page} { nodes { title } pageInfo { hasNextPage } } } } }`,
+      { token, variables: campaign(userId, "Only one") },
+    );
+    expect(errors).toBeUndefined();
+    expect(data.createCampaign.author.campaigns).toEqual({
+      nodes: [{ title: "Only one" }],
+      pageInfo: { hasNextPage: false },
+    });
+    expect(headers.get("x-answered-by")).toBe(by);
+  });
+
   test("reports invalid input and keeps the connection usable", async () => {
     const { token, userId } = await service.login(["campaigns.create"]);
     for (const [variables, message] of [
@@ -272,10 +290,12 @@ describe("a mutation in one message", () => {
 describe("the header X-Answered-By", () => {
   test.each([
     ["{ users { id } }", "sql-json"],
+    ["{ auditLogs { total } }", "sql-json"],
+    ["{ auditLogs { totalIsExact } }", "grafast"],
     ["{ users { id } mySessions { id } }", "grafast"],
     ["{ mySessions { id } }", "grafast"],
   ])("of %s is %s", async (query, by) => {
-    const { token } = await service.login(["users.read"]);
+    const { token } = await service.login(["users.read", "audit.read"]);
     const { errors, headers } = await service.ask(query, { token });
     expect(errors).toBeUndefined();
     expect(headers.get("x-answered-by")).toBe(by);

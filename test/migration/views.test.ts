@@ -77,7 +77,7 @@ afterAll(async () => {
 async function ask(query: string) {
   const answer = await service.ask(query, { token });
   expect(answer.errors).toBeUndefined();
-  expect(prepareRead(alone.schema, parse(query), null)?.prepare({})?.compile()).toBeTruthy();
+  expect(prepareRead(alone.schema, parse(query), null)?.prepare({}, {})?.compile()).toBeTruthy();
   const { data } = await alone.answer(query, requestOf(sessionWith(all)), {});
   expect(data).toEqual(answer.data);
   return answer.data;
