@@ -4,6 +4,7 @@ import type { ListFilter, SearchField, SearchRelation, SearchTable } from "../qu
 import { type Tags, tagText } from "./labels.ts";
 import { relationField } from "./relationField.ts";
 import { valuesOf } from "./searchValues.ts";
+import { databaseName } from "./databaseName.ts";
 
 /** Returns the searchable fields of a table, read once from the catalogue as the request role sees it. */
 export function makeSearchTables(
@@ -82,7 +83,7 @@ function computedOf(build: GraphileBuild.Build, table: PgResource): [string, Sea
     const field = valuesOf(build, resource.codec);
     if (parameter?.codec !== table.codec || second || !isUnique || isMutation || !field) return [];
     if (extensions?.tags?.computed === undefined || extensions.canExecute === false) return [];
-    const callee = build.sql.identifier(extensions.pg?.name ?? resource.name);
+    const callee = build.sql.identifier(databaseName(resource));
     const { cast, ...values } = field;
     const searched = {
       ...values,

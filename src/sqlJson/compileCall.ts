@@ -31,6 +31,7 @@ import {
 } from "./selection.ts";
 import { type SqlJsonField, sqlJsonFieldOf } from "./sqlJsonField.ts";
 import { compiled, guardSql, withRights } from "./statement.ts";
+import { databaseName } from "../schema/databaseName.ts";
 
 /** A mutation that the SQL-JSON path can run. */
 export interface Call {
@@ -150,7 +151,7 @@ export function sqlJsonCall(
   };
   const argumentOf = ({ name }: PgResourceParameter) => build.inflection.camelCase(name ?? "");
   const argumentNames = parameters.filter(({ name }) => name !== "given").map(argumentOf);
-  const callee = sql.identifier(resource.extensions?.pg?.name ?? resource.name);
+  const callee = sql.identifier(databaseName(resource));
   const sqlJson: SqlJsonField = {
     kind: "call",
     type: codec.sqlType,

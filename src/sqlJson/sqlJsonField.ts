@@ -16,6 +16,7 @@ import {
   nullIfIncomplete,
 } from "./jsonText.ts";
 import { type RowCondition, type Row, oneJson } from "./rows.ts";
+import { databaseName } from "../schema/databaseName.ts";
 
 /** How SQL reads the value of a field. */
 export type SqlJsonField =
@@ -216,6 +217,6 @@ function valueFunction(
 }
 
 /** Calls a function with a row. */
-function calledWith({ name, extensions }: PgResource, row: SQL): SQL {
-  return sql`${sql.identifier(extensions?.pg?.name ?? name)}(${row})`;
+function calledWith(resource: PgResource, row: SQL): SQL {
+  return sql`${sql.identifier(databaseName(resource))}(${row})`;
 }
