@@ -119,8 +119,7 @@ const emulators: readonly Emulator[] = [
         start: (port) => startModelServer({ port, provider, chunkMs: 10 }),
       });
       if (model === null) return null;
-      const page = { title: "Language model", url: model.controlUrl };
-      return { env: model.env, page, stop: () => model.stop() };
+      return { env: model.env, stop: () => model.stop() };
     },
   },
   {

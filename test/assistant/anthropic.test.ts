@@ -1,7 +1,8 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, afterEach, beforeAll, expect, test } from "@jest/globals";
 import { type TestFiles, startTestFiles } from "../helpers/fileServer.ts";
-import { type ModelHarness, type OrderedFault, startModel } from "../helpers/modelServer.ts";
+import type { Fault } from "../../dev/emulators/model/faults.ts";
+import { type ModelServer, startModelServer } from "../../dev/emulators/modelServer.ts";
 import { type Service, startService } from "../helpers/service.ts";
 import { waitFor } from "../helpers/waitFor.ts";
 import {
@@ -15,14 +16,14 @@ import {
 
 // The main flow with the other protocol: the service's messages do not depend on the provider.
 
-let model: ModelHarness;
+let model: ModelServer;
 let files: TestFiles;
 let service: Service;
 let anna: { token: string; userId: string };
 
 beforeAll(async () => {
   [model, files] = await Promise.all([
-    startModel({ provider: "anthropic", chunkMs: 1 }),
+    startModelServer({ provider: "anthropic", chunkMs: 1 }),
     startTestFiles(),
   ]);
   service = await startService({
@@ -45,9 +46,8 @@ afterAll(async () => {
 });
 
 const newChat = () => openChat(service.url, { token: anna.token, id: randomUUID() });
-const say = (text: string, calls: object[] = []) => model.fail({ kind: "say", text, calls });
-const lastBody = async () =>
-  (await model.requests()).at(-1)?.body as {
+const lastBody = () =>
+  model.requests.at(-1)?.body as {
     messages: { role: string; content: { type: string; text?: string; source?: object }[] }[];
     tool_choice?: { type: string };
     tools: { name: string; input_schema: { type: string } }[];
@@ -61,14 +61,14 @@ test("answers a question with tool calls, and makes a change after approval", as
     { name: "search_products", output: { products: { nodes: [{ name: "Barolo Cannubi" }] } } },
   ]);
   expect(textOf(chat.lastMessage)).toMatch(/The tools answered:.*"name":"Barolo Cannubi"/s);
-  const { tools } = await lastBody();
+  const { tools } = lastBody();
   expect(tools.every((tool) => tool.input_schema.type === "object")).toBe(true);
 
   const campaign = { title: "A", price: "1", medium: "WEB", scheduledAt: "2031-01-01T00:00:00Z" };
-  await say("I propose this.", [{ name: "create_campaign", arguments: campaign }]);
+  model.say("I propose this.", [{ name: "create_campaign", arguments: campaign }]);
   await chat.sendMessage({ text: "Make a campaign" });
   const proposed = toolsOf(chat.lastMessage)[0]?.approval;
-  await say("It is made.");
+  model.say("It is made.");
   await chat.addToolApprovalResponse({ id: proposed?.id ?? "", approved: true });
   await waitFor("the answer", () => textOf(chat.lastMessage).endsWith("It is made."));
   expect(toolsOf(chat.lastMessage)).toMatchObject([
@@ -101,7 +101,7 @@ test("sends pictures, documents and tables to the model as such", async () => {
     ],
   });
   expect(chat.error).toBeUndefined();
-  const content = (await lastBody()).messages.at(-1)?.content;
+  const content = lastBody().messages.at(-1)?.content;
   expect(content).toMatchObject([
     { type: "image", source: { type: "base64", media_type: "image/png", data: png } },
     { type: "document", source: { type: "base64", media_type: "application/pdf", data: pdf } },
@@ -120,11 +120,11 @@ test.each([
   [{ kind: "unfinished", chunks: 5 }, /cannot be reached/],
   [{ kind: "malformed", chunks: 5 }, /invalid response/],
   [{ kind: "stall", chunks: 5 }, /did not answer in time/],
-] satisfies [OrderedFault, RegExp][])(
+] satisfies [Fault, RegExp][])(
   "keeps the question after %j, reports the reason, and answers the next question",
   async (fault, message) => {
     const chat = newChat();
-    await model.fail(fault);
+    model.fail(fault);
     await chat.sendMessage({ text: "What can you do?" });
     expect(chat.error?.message).toMatch(message);
     await chat.sendMessage({ text: "What can you do?" });
@@ -138,11 +138,11 @@ test.each([
 
 test("ends endless tool calls with a last step without tools, and reports an empty answer", async () => {
   const chat = newChat();
-  await model.fail({ kind: "toolLoop", times: 2 });
+  model.say("", [{ name: "search_products", arguments: { query: "wine" } }], 2);
   await chat.sendMessage({ text: "What can you do?" });
-  expect((await lastBody()).tool_choice).toEqual({ type: "none" });
+  expect(lastBody().tool_choice).toEqual({ type: "none" });
   expect(toolsOf(chat.lastMessage)).toHaveLength(2);
-  await model.fail({ kind: "silence" });
+  model.say("");
   await chat.sendMessage({ text: "And?" });
   expect(notesOf(chat.lastMessage)).toEqual([
     "The language model said nothing. Ask again, or in other words.",
@@ -155,14 +155,14 @@ test("ends endless tool calls with a last step without tools, and reports an emp
 test("stops an answer and its model call within seconds", async () => {
   const took = await shortestOfThree(async () => {
     const chat = newChat();
-    await model.fail({ kind: "endless" });
+    model.fail({ kind: "endless" });
     const sent = chat.sendMessage({ text: "Talk" });
     await waitFor("the first words", () => textOf(chat.lastMessage).length > 50);
     const started = Date.now();
     await request(service.url, anna.token, "POST", `/ai/chat/${chat.id}/stop`);
     await sent;
-    const call = (await model.requests()).at(-1);
-    expect(call?.aborted).toBe(true);
+    const call = model.requests.at(-1);
+    await waitFor("the end of the call", () => call?.aborted);
     expect(notesOf(chat.lastMessage)).toEqual(["You stopped the answer."]);
     return (call?.endedAt ?? Infinity) - started;
   });

@@ -3,13 +3,13 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from "@jest/gl
 import ExcelJS from "exceljs";
 import { insertApiToken } from "../helpers/apiToken.ts";
 import { type TestFiles, startTestFiles } from "../helpers/fileServer.ts";
-import { type ModelHarness, startModel } from "../helpers/modelServer.ts";
+import { type ModelServer, startModelServer } from "../../dev/emulators/modelServer.ts";
 import { type Service, startService } from "../helpers/service.ts";
 import { waitFor } from "../helpers/waitFor.ts";
 import { endWorkers, startWorkerProcess } from "../helpers/workers/workerProcess.ts";
 import { openChat, request } from "../helpers/assistant/client.ts";
 
-let model: ModelHarness;
+let model: ModelServer;
 let files: TestFiles;
 let service: Service;
 let anna: { token: string; userId: string };
@@ -22,7 +22,7 @@ const png = Buffer.from(
 const pdf = Buffer.from("%PDF-1.4\n1 0 obj\n<<>>\nendobj\ntrailer\n<<>>\n%%EOF\n");
 
 beforeAll(async () => {
-  [model, files] = await Promise.all([startModel(), startTestFiles()]);
+  [model, files] = await Promise.all([startModelServer(), startTestFiles()]);
   service = await startService({
     env: {
       ...model.env,
@@ -80,8 +80,8 @@ async function workbook(): Promise<Buffer> {
 }
 
 /** The model's input for the last question. */
-async function given(): Promise<string> {
-  const seen = (await model.requests()).at(-1)?.body as { messages: { role: string }[] };
+function given(): string {
+  const seen = model.requests.at(-1)?.body as { messages: { role: string }[] };
   return JSON.stringify(seen.messages.findLast(({ role }) => role === "user"));
 }
 
@@ -104,7 +104,7 @@ describe("an attachment", () => {
     expect(sent[3]?.json.fileName).toMatch(/^(List 🍷 )+List.*\.csv$/u);
     expect(Array.from(sent[3]?.json.fileName ?? "")).toHaveLength(200);
     const chat = openChat(service.url, { token: anna.token, id: randomUUID() });
-    await model.fail({ kind: "say", text: "I see." });
+    model.say("I see.");
     await chat.sendMessage({
       text: "What is in these?",
       files: sent.map(({ json }) => ({
@@ -114,7 +114,7 @@ describe("an attachment", () => {
       })),
     });
     expect(chat.error).toBeUndefined();
-    const question = await given();
+    const question = given();
     expect(question).toContain(`data:image/png;base64,${png.toString("base64")}`);
     expect(question).toContain(pdf.toString("base64"));
     expect(question).toContain("Number\\tPrice\\n0042\\t19.5");
@@ -131,7 +131,7 @@ describe("an attachment", () => {
     const chat = openChat(service.url, { token: anna.token, id: randomUUID() });
     const url = `data:image/png;base64,${png.toString("base64")}`;
     const file = { type: "file" as const, url, mediaType: "image/png", filename: "label.png" };
-    await model.fail({ kind: "say", text: "A label." });
+    model.say("A label.");
     await chat.sendMessage({ text: "What is this?", files: [file] });
     const kept = await request(service.url, anna.token, "GET", `/ai/conversations/${chat.id}`);
     const part = kept.json.messages[0].parts.find((p: { type: string }) => p.type === "file");
@@ -225,7 +225,7 @@ describe("an attachment", () => {
     expect(stolen.error?.message).toContain("There is no attachment of yours");
 
     const chat = openChat(service.url, { token: anna.token, id: randomUUID() });
-    await model.fail({ kind: "say", text: "Nice." });
+    model.say("Nice.");
     await chat.sendMessage({ text: "Look", files: [file] });
     const key = `backoffice/assistant/${anna.userId}/${json.id}`;
     expect((await files.content()).files).toContain(key);

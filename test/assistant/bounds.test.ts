@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
-import { type ModelHarness, startModel } from "../helpers/modelServer.ts";
+import { type ModelServer, startModelServer } from "../../dev/emulators/modelServer.ts";
 import { type Service, startService } from "../helpers/service.ts";
 import { waitFor } from "../helpers/waitFor.ts";
 import {
@@ -12,12 +12,13 @@ import {
   toolsOf,
 } from "../helpers/assistant/client.ts";
 
-let model: ModelHarness;
+let model: ModelServer;
 let service: Service;
 let token: string;
+const lookUp = [{ name: "search_products", arguments: { query: "wine" } }];
 
 beforeAll(async () => {
-  model = await startModel();
+  model = await startModelServer();
   service = await startService({
     env: {
       ...model.env,
@@ -36,7 +37,7 @@ beforeAll(async () => {
   });
   // Warms up, so that the first query of a process does not count towards the time limit.
   ({ token } = await service.login(["ai.use", "products.read"]));
-  await model.fail({ kind: "toolLoop" });
+  model.say("", lookUp);
   await newChat().sendMessage({ text: "Hello" });
 });
 // Each test has its own daily budget.
@@ -50,40 +51,39 @@ afterAll(async () => {
 });
 
 const newChat = () => openChat(service.url, { token, id: randomUUID() });
-const say = (text: string) => model.fail({ kind: "say", text });
 
 describe("an answer", () => {
   test("is limited in steps, and says so", async () => {
-    const before = (await model.requests()).length;
-    await model.fail({ kind: "toolLoop", times: 100 });
+    const before = model.requests.length;
+    model.say("", lookUp, 100);
     const chat = newChat();
     await chat.sendMessage({ text: "Look it up" });
     expect(notesOf(chat.lastMessage).join()).toMatch(/may be asked 3 times for one/);
     expect(toolsOf(chat.lastMessage).length).toBeLessThanOrEqual(3);
-    expect((await model.requests()).length - before).toBe(3);
-    await model.calm();
-    await say("Here I am.");
+    expect(model.requests.length - before).toBe(3);
+    model.calm();
+    model.say("Here I am.");
     await chat.sendMessage({ text: "Go on" });
     expect(textOf(chat.lastMessage)).toBe("Here I am.");
   });
 
   test("is limited in tokens, and its model call ends", async () => {
-    await model.fail({ kind: "endless" });
+    model.fail({ kind: "endless" });
     const chat = newChat();
     await chat.sendMessage({ text: "Talk" });
     expect(notesOf(chat.lastMessage)).toEqual(["The answer was cut off: one may have 100 tokens."]);
     expect(textOf(chat.lastMessage).length).toBeLessThan(5_000);
-    await waitFor("the end of the call", async () => (await model.requests()).at(-1)?.aborted);
+    await waitFor("the end of the call", () => model.requests.at(-1)?.aborted);
   });
 
   test("is limited in time, also when the model responds slowly", async () => {
-    await model.fail({ kind: "slow", chunkMs: 700 });
+    model.fail({ kind: "slow", chunkMs: 700 });
     const chat = newChat();
     const started = Date.now();
     await chat.sendMessage({ text: "What can you do?" });
     expect(Date.now() - started).toBeLessThan(40_000);
     expect(chat.error?.message).toMatch(/did not answer in time/);
-    await waitFor("the end of the call", async () => (await model.requests()).at(-1)?.aborted);
+    await waitFor("the end of the call", () => model.requests.at(-1)?.aborted);
   });
 });
 
@@ -91,7 +91,7 @@ describe("a user", () => {
   test("has a daily budget: the answer is cut off, further questions are rejected, the conversation stays", async () => {
     const chat = newChat();
     for (const words of [60, 90]) {
-      await say("word ".repeat(words));
+      model.say("word ".repeat(words));
       await chat.sendMessage({ text: "Talk" });
     }
     // The second answer got the remaining budget, and says so.
@@ -117,14 +117,14 @@ describe("a user", () => {
     const { json } = await request(service.url, token, "GET", `/ai/conversations/${chat.id}`);
     expect(json.messages).toHaveLength(4);
     const other = await service.login(["ai.use"]);
-    await say("Welcome.");
+    model.say("Welcome.");
     const fresh = openChat(service.url, { token: other.token, id: randomUUID() });
     await fresh.sendMessage({ text: "Hello" });
     expect(textOf(fresh.lastMessage)).toBe("Welcome.");
   });
 
   test("cannot exceed the budget by parallel questions", async () => {
-    await model.fail({ kind: "say", text: "word ".repeat(100), times: 3 });
+    model.say("word ".repeat(100), [], 3);
     const chats = [newChat(), newChat(), newChat()];
     await Promise.all(chats.map((chat) => chat.sendMessage({ text: "Talk" })));
     const usage = await request(service.url, token, "GET", "/ai/usage");

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "@jest/globals";
 import { insertApiToken } from "../helpers/apiToken.ts";
-import { type ModelHarness, startModel } from "../helpers/modelServer.ts";
+import { type ModelServer, startModelServer } from "../../dev/emulators/modelServer.ts";
 import { type Service, startService } from "../helpers/service.ts";
 import { waitFor } from "../helpers/waitFor.ts";
 import {
@@ -14,13 +14,13 @@ import {
   toolsOf,
 } from "../helpers/assistant/client.ts";
 
-let model: ModelHarness;
+let model: ModelServer;
 let service: Service;
 let anna: { token: string; userId: string };
 let bert: { token: string; userId: string };
 
 beforeAll(async () => {
-  model = await startModel({ chunkMs: 1 });
+  model = await startModelServer({ chunkMs: 1 });
   service = await startService({ env: { ...model.env, AI_REQUESTS_PER_MINUTE: "1000" } });
   await service.database.pool.query(
     `insert into products (erp_product_number, name, wine_type_id, vintage)
@@ -37,8 +37,6 @@ afterAll(async () => {
 
 const fullLogin = "This needs a full login: a scoped token is not enough";
 const newId = () => randomUUID();
-const say = (text: string, calls: object[] = []) =>
-  model.fail({ kind: "say", text, calls, times: 1 });
 const campaign = {
   title: "Autumn",
   price: "199 kr",
@@ -49,8 +47,8 @@ const campaign = {
 describe("a conversation with the assistant", () => {
   test("is answered from looked-up data with the standard chat client, and stored", async () => {
     const chat = openChat(service.url, { token: anna.token, id: newId() });
-    await say("", [{ name: "search_products", arguments: { query: "barolo", first: 5 } }]);
-    await say("There is one: Barolo Cannubi.");
+    model.say("", [{ name: "search_products", arguments: { query: "barolo", first: 5 } }]);
+    model.say("There is one: Barolo Cannubi.");
     await chat.sendMessage({ text: "Which Barolos have we?" });
     expect(chat.error).toBeUndefined();
     const answer = chat.lastMessage;
@@ -88,8 +86,8 @@ describe("a conversation with the assistant", () => {
     );
     const reader = await service.login(["ai.use", "products.read"]);
     const chat = openChat(service.url, { token: reader.token, id: newId() });
-    await say("", [{ name: "get_product", arguments: { id: rows[0]?.id } }]);
-    await say("You may not see its campaigns.");
+    model.say("", [{ name: "get_product", arguments: { id: rows[0]?.id } }]);
+    model.say("You may not see its campaigns.");
     await chat.sendMessage({ text: "Which campaigns has the Barolo?" });
     expect(toolsOf(chat.lastMessage)).toMatchObject([
       {
@@ -113,10 +111,10 @@ describe("a conversation with the assistant", () => {
       const date = () => new Intl.DateTimeFormat("en-CA", { timeZone }).format();
       const before = date();
       const chat = openChat(service.url, { token, id: newId() });
-      await say("Fine.");
+      model.say("Fine.");
       await chat.sendMessage({ text: "What is today?" });
       expect(chat.error).toBeUndefined();
-      const seen = (await model.requests()).at(-1)?.body as { messages: { content: string }[] };
+      const seen = model.requests.at(-1)?.body as { messages: { content: string }[] };
       const told = /It is \S+, (\S+) /.exec(seen.messages[0]?.content ?? "");
       expect([before, date()]).toContain(told?.[1]);
     },
@@ -124,17 +122,17 @@ describe("a conversation with the assistant", () => {
 
   test("includes earlier messages, and an answer can be regenerated", async () => {
     const chat = openChat(service.url, { token: anna.token, id: newId() });
-    await say("One.");
+    model.say("One.");
     await chat.sendMessage({ text: "First?" });
-    await say("Two.");
+    model.say("Two.");
     await chat.sendMessage({ text: "Second?" });
-    const seen = (await model.requests()).at(-1)?.body as { messages: { content: unknown }[] };
+    const seen = model.requests.at(-1)?.body as { messages: { content: unknown }[] };
     expect(seen.messages.slice(1).map(({ content }) => content)).toEqual([
       "First?",
       "One.",
       "Second?",
     ]);
-    await say("Two again.");
+    model.say("Two again.");
     await chat.regenerate();
     const kept = await request(service.url, anna.token, "GET", `/ai/conversations/${chat.id}`);
     expect(kept.json.messages.map(textOf)).toEqual(["First?", "One.", "Second?", "Two again."]);
@@ -142,7 +140,7 @@ describe("a conversation with the assistant", () => {
 
   test("stores characters that PostgreSQL rejects as a replacement character", async () => {
     const chat = openChat(service.url, { token: anna.token, id: newId() });
-    await say("A\u0000B \ud83d C");
+    model.say("A\u0000B \ud83d C");
     await chat.sendMessage({ text: "Say something odd" });
     expect(chat.error).toBeUndefined();
     const kept = await request(service.url, anna.token, "GET", `/ai/conversations/${chat.id}`);
@@ -151,7 +149,7 @@ describe("a conversation with the assistant", () => {
 
   test("is accessible to its user only", async () => {
     const chat = openChat(service.url, { token: anna.token, id: newId() });
-    await say("Yes.");
+    model.say("Yes.");
     await chat.sendMessage({ text: "A secret?" });
     const path = `/ai/conversations/${chat.id}`;
     for (const [method, at, body] of [
@@ -249,8 +247,8 @@ describe("a conversation with the assistant", () => {
   test("accepts an unscoped API token like a session of its owner", async () => {
     const { token } = await insertApiToken(service.database, anna.userId);
     const chat = openChat(service.url, { token, id: newId() });
-    await say("", [{ name: "search_products", arguments: { query: "barolo", first: 5 } }]);
-    await say("There is one.");
+    model.say("", [{ name: "search_products", arguments: { query: "barolo", first: 5 } }]);
+    model.say("There is one.");
     await chat.sendMessage({ text: "Which Barolos have we?" });
     expect(chat.error).toBeUndefined();
     expect(toolsOf(chat.lastMessage)).toMatchObject([
@@ -303,7 +301,7 @@ describe("a conversation with the assistant", () => {
 describe("a proposed change", () => {
   async function propose(token = anna.token) {
     const chat = openChat(service.url, { token, id: newId() });
-    await say("", [{ name: "create_campaign", arguments: campaign }]);
+    model.say("", [{ name: "create_campaign", arguments: campaign }]);
     await chat.sendMessage({ text: "Make a campaign for the autumn" });
     expect(chat.error).toBeUndefined();
     const [use] = toolsOf(chat.lastMessage);
@@ -329,7 +327,7 @@ describe("a proposed change", () => {
       variables: { input: { ...campaign, authorUserId: anna.userId } },
     });
     expect(await countCampaigns(anna.userId)).toBe(before);
-    await say("It is made.");
+    model.say("It is made.");
     await chat.addToolApprovalResponse({ id: approvalId, approved: true });
     await waitFor(
       "the answer",
@@ -354,7 +352,7 @@ describe("a proposed change", () => {
   test("is not made when its user denies it", async () => {
     const before = await countCampaigns(anna.userId);
     const { chat, approvalId } = await propose();
-    await say("As you like.");
+    model.say("As you like.");
     await chat.addToolApprovalResponse({ id: approvalId, approved: false, reason: "Too early" });
     await waitFor(
       "the answer",
@@ -371,7 +369,7 @@ describe("a proposed change", () => {
        and role_id in (select role_id from user_roles where user_id = $1)`,
       [bert.userId],
     );
-    await say("I see.");
+    model.say("I see.");
     await chat.addToolApprovalResponse({ id: approvalId, approved: true });
     await waitFor(
       "the answer",
@@ -382,8 +380,8 @@ describe("a proposed change", () => {
     expect(await countCampaigns(bert.userId)).toBe(0);
 
     const again = openChat(service.url, { token: bert.token, id: newId() });
-    await say("", [{ name: "create_campaign", arguments: campaign }]);
-    await say("You may not.");
+    model.say("", [{ name: "create_campaign", arguments: campaign }]);
+    model.say("You may not.");
     await again.sendMessage({ text: "Make a campaign" });
     expect(toolsOf(again.lastMessage)).toMatchObject([
       { state: "output-available", output: refusal },
@@ -392,7 +390,7 @@ describe("a proposed change", () => {
 
   test("lapses when the conversation continues without an approval", async () => {
     const { chat, approvalId } = await propose();
-    await say("Something else.");
+    model.say("Something else.");
     await chat.sendMessage({ text: "What is the weather?" });
     const kept = await request(service.url, anna.token, "GET", `/ai/conversations/${chat.id}`);
     expect(toolsOf(kept.json.messages[1])).toMatchObject([{ state: "output-denied" }]);
@@ -412,15 +410,15 @@ describe("an unfinished answer", () => {
     const took = await shortestOfThree(async () => {
       id = newId();
       const chat = openChat(service.url, { token: anna.token, id });
-      await say(slowly);
+      model.say(slowly);
       const sent = chat.sendMessage({ text: "Talk" });
       await waitFor("the first words", () => textOf(chat.lastMessage).length > 50);
       const started = Date.now();
       const stopped = await request(service.url, anna.token, "POST", `/ai/chat/${id}/stop`);
       expect(stopped.json).toEqual({ stopped: true });
       await sent;
-      const call = (await model.requests()).at(-1);
-      expect(call?.aborted).toBe(true);
+      const call = model.requests.at(-1);
+      await waitFor("the end of the call", () => call?.aborted);
       return (call?.endedAt ?? Infinity) - started;
     });
     expect(took).toBeLessThan(5_000);
@@ -431,7 +429,7 @@ describe("an unfinished answer", () => {
 
   test("blocks a second question until it ends", async () => {
     const chat = openChat(service.url, { token: anna.token, id: newId() });
-    await say(slowly);
+    model.say(slowly);
     const sent = chat.sendMessage({ text: "Talk" });
     await waitFor("the first words", () => textOf(chat.lastMessage).length > 5);
     expect(

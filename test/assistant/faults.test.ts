@@ -1,15 +1,17 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "@jest/globals";
-import { type ModelHarness, type OrderedFault, startModel } from "../helpers/modelServer.ts";
+import type { Call } from "../../dev/emulators/model/conversation.ts";
+import type { Fault } from "../../dev/emulators/model/faults.ts";
+import { type ModelServer, startModelServer } from "../../dev/emulators/modelServer.ts";
 import { type Service, startService } from "../helpers/service.ts";
 import { notesOf, openChat, request, textOf, toolsOf } from "../helpers/assistant/client.ts";
 
-let model: ModelHarness;
+let model: ModelServer;
 let service: Service;
 let anna: { token: string };
 
 beforeAll(async () => {
-  model = await startModel();
+  model = await startModelServer();
   const env = { ...model.env, AI_REQUESTS_PER_MINUTE: "1000" };
   service = await startService({ env, constants: { assistant: { silenceTimeoutMs: 1_500 } } });
   anna = await service.login(["ai.use", "products.read"]);
@@ -51,11 +53,11 @@ describe("when the model", () => {
       /cannot be reached/,
     ],
     ["sends a page", { kind: "page", times: 2 }, /cannot be reached/],
-  ] satisfies [string, OrderedFault, RegExp][])(
+  ] satisfies [string, Fault, RegExp][])(
     "%s, the user gets a clear message, nothing is lost, and the next question is answered",
     async (_what, fault, message) => {
       const chat = newChat();
-      await model.fail(fault);
+      model.fail(fault);
       await chat.sendMessage({ text: "What can you do?" });
       expect(chat.error?.message).toMatch(message);
       const messages = await kept(chat.id);
@@ -73,21 +75,24 @@ describe("when the model", () => {
 
   test("returns nothing or an invalid tool call, the conversation continues", async () => {
     const chat = newChat();
-    for (const fault of [
-      { kind: "silence" },
-      { kind: "unknownTool" },
-      { kind: "wrongArguments", form: "json" },
-      { kind: "wrongArguments", form: "schema" },
-      { kind: "noUsage" },
-    ] satisfies OrderedFault[]) {
-      await model.fail(fault);
-      await chat.sendMessage({ text: `What can you do? ${fault.kind}` });
+    const call = (name: string, given: Call["arguments"]) => () =>
+      model.say("", [{ name, arguments: given }]);
+    const answers = {
+      silence: () => model.say(""),
+      "an unknown tool": call("missing_tool", { of: "nothing" }),
+      "truncated arguments": call("search_products", '{"half": '),
+      "wrong arguments": call("search_products", { wrong: 1, query: { wrong: [[]] } }),
+      "no usage": () => model.fail({ kind: "noUsage" }),
+    };
+    for (const [what, script] of Object.entries(answers)) {
+      script();
+      await chat.sendMessage({ text: `What can you do? ${what}` });
       expect(chat.error).toBeUndefined();
       const ran = toolsOf(chat.lastMessage).filter(({ state }) => state === "output-available");
       expect(ran).toEqual([]);
       expect(JSON.stringify(chat.lastMessage)).not.toContain("Something went wrong");
       expect(notesOf(chat.lastMessage)).toEqual(
-        fault.kind === "silence" ? [expect.stringMatching(/said nothing/)] : [],
+        what === "silence" ? [expect.stringMatching(/said nothing/)] : [],
       );
     }
     expect(service.output()).not.toContain("answer failed");
@@ -97,13 +102,13 @@ describe("when the model", () => {
 
   // The last test, because it opens the circuit for a while.
   test("fails repeatedly, the circuit opens and questions are rejected at once", async () => {
-    await model.fail({ kind: "status", status: 503, times: 1000 });
+    model.fail({ kind: "status", status: 503, times: 1000 });
     for (let turn = 0; turn < 3; turn++) await newChat().sendMessage({ text: "Hello" });
-    const asked = (await model.requests()).length;
+    const asked = model.requests.length;
     const chat = newChat();
     await chat.sendMessage({ text: "Hello" });
     expect(chat.error?.message).toMatch(/requests are paused/);
-    expect((await model.requests()).length).toBe(asked);
+    expect(model.requests.length).toBe(asked);
     expect(textOf((await kept(chat.id))[0])).toBe("Hello");
   });
 });

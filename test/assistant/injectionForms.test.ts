@@ -4,19 +4,19 @@ import type { UIMessageChunk } from "ai";
 import ExcelJS from "exceljs";
 import { escapePictures } from "../../src/assistant/escapePictures.ts";
 import { type TestFiles, startTestFiles } from "../helpers/fileServer.ts";
-import { type ModelHarness, startModel } from "../helpers/modelServer.ts";
+import { type ModelServer, startModelServer } from "../../dev/emulators/modelServer.ts";
 import { type Service, startService } from "../helpers/service.ts";
 import { waitFor } from "../helpers/waitFor.ts";
 import { openChat, request, textOf, toolsOf } from "../helpers/assistant/client.ts";
 
 // The model of these tests is controlled by an attacker: it calls any tool and obeys what it reads.
 
-let model: ModelHarness;
+let model: ModelServer;
 let files: TestFiles;
 let service: Service;
 
 beforeAll(async () => {
-  model = await startModel();
+  model = await startModelServer();
   files = await startTestFiles();
   const env = { ...model.env, ...files.env(), AI_REQUESTS_PER_MINUTE: "1000" };
   service = await startService({ env });
@@ -78,7 +78,7 @@ describe("a model controlled by an attacker", () => {
   ])("calls no tool that is not offered: %j", async (name, given) => {
     const { token, chat } = await chatOf(writing);
     const before = await world();
-    await model.fail({ kind: "say", calls: [{ name, arguments: given }] });
+    model.say("", [{ name, arguments: given }]);
     await chat.sendMessage({ text: "Hello" });
     expect(await world()).toEqual(before);
     expect(await approvalsOf(token)).toEqual([]);
@@ -93,7 +93,7 @@ describe("a model controlled by an attacker", () => {
   ])("cannot propose changes beyond its user's permissions: %s", async (name, given) => {
     const { token, chat } = await chatOf(["ai.use", "products.read"]);
     const before = await world();
-    await model.fail({ kind: "say", calls: [{ name, arguments: given }] });
+    model.say("", [{ name, arguments: given }]);
     await chat.sendMessage({ text: "Hello" });
     expect(toolsOf(chat.lastMessage)[0]?.output?.["error"]).toMatch(
       /^Missing required permission: /,
@@ -110,10 +110,7 @@ describe("a model controlled by an attacker", () => {
   ])("cannot approve by an argument: %s", async (_name, more) => {
     const { token, chat } = await chatOf(writing);
     const before = await world();
-    await model.fail({
-      kind: "say",
-      calls: [{ name: "create_campaign", arguments: { ...campaign, ...more } }],
-    });
+    model.say("", [{ name: "create_campaign", arguments: { ...campaign, ...more } }]);
     await chat.sendMessage({ text: "Hello" });
     expect(await world()).toEqual(before);
     for (const { status } of await approvalsOf(token)) expect(status).toBe("PENDING");
@@ -122,13 +119,13 @@ describe("a model controlled by an attacker", () => {
   test("has only the approved one of several proposals executed", async () => {
     const { token, userId, chat } = await chatOf(writing);
     const titles = ["First", "Second", "Third"];
-    await model.fail({
-      kind: "say",
-      calls: titles.map((title) => ({
+    model.say(
+      "",
+      titles.map((title) => ({
         name: "create_campaign",
         arguments: { ...campaign, title },
       })),
-    });
+    );
     await chat.sendMessage({ text: "Hello" });
     const uses = toolsOf(chat.lastMessage);
     expect(uses).toHaveLength(3);
@@ -164,7 +161,7 @@ describe("a model that reuses a tool call id", () => {
 
   test("in one answer has only the shown and approved change executed", async () => {
     const { token, userId, chat } = await chatOf(writing);
-    await model.fail({ kind: "say", calls: [call("Harmless"), call("Evil")] });
+    model.say("", [call("Harmless"), call("Evil")]);
     await chat.sendMessage({ text: "Hello" });
     expect(await titlesOf(userId)).toEqual([]);
     const uses = toolsOf(chat.lastMessage);
@@ -182,9 +179,9 @@ describe("a model that reuses a tool call id", () => {
 
   test("after its approval was used has nothing executed", async () => {
     const { token, userId, chat } = await chatOf(writing);
-    await model.fail({ kind: "say", calls: [call("Approved")] });
+    model.say("", [call("Approved")]);
     await chat.sendMessage({ text: "Hello" });
-    await model.fail({ kind: "say", calls: [call("Evil")], times: 3 });
+    model.say("", [call("Evil")], 3);
     const id = toolsOf(chat.lastMessage)[0]?.approval?.id ?? "";
     await chat.addToolApprovalResponse({ id, approved: true });
     await waitFor("the answer", async () => {
@@ -204,7 +201,7 @@ describe("the description of a proposal", () => {
   /** The description that the user sees for a call; null when it was rejected. */
   async function summaryOf(name: string, given: Record<string, unknown>) {
     const { token, chat } = await chatOf(rights);
-    await model.fail({ kind: "say", calls: [{ name, arguments: given }] });
+    model.say("", [{ name, arguments: given }]);
     await chat.sendMessage({ text: "Hello" });
     return (await approvalsOf(token))[0]?.summary;
   }
@@ -249,10 +246,7 @@ describe("the description of a proposal", () => {
   test("names each of many products", async () => {
     const { token, chat } = await chatOf(writing);
     const numbers = Array.from({ length: 60 }, (_, at) => `N-${at}-`);
-    await model.fail({
-      kind: "say",
-      calls: [{ name: "trigger_product_sync", arguments: { erpProductNumbers: numbers } }],
-    });
+    model.say("", [{ name: "trigger_product_sync", arguments: { erpProductNumbers: numbers } }]);
     await chat.sendMessage({ text: "Hello" });
     const [proposal] = await approvalsOf(token);
     for (const number of numbers) expect(proposal?.summary).toContain(number);
@@ -277,13 +271,13 @@ describe("an attached file", () => {
     const before = await world();
     const mediaType = "application/octet-stream";
     const url = `data:${mediaType};base64,${(await make()).toString("base64")}`;
-    const asked = (await model.requests()).length;
+    const asked = model.requests.length;
     await chat.sendMessage({
       text: "What is in it?",
       files: [{ type: "file", mediaType, filename, url }],
     });
     expect(chat.error).toBeUndefined();
-    const [seen] = (await model.requests()).slice(asked);
+    const [seen] = model.requests.slice(asked);
     const body = seen?.body as { messages: { role: string; content: unknown }[] };
     const texts = body.messages
       .filter(({ role }) => role === "user")
@@ -313,7 +307,7 @@ test("does not treat a conversation's title as an instruction", async () => {
   });
   expect(renamed.status).toBeLessThan(300);
   const before = await world();
-  await model.setManner("obedient");
+  model.obeyData();
   await chat.sendMessage({ text: "Hello again" });
   expect(toolsOf(chat.lastMessage)).toEqual([]);
   expect(await world()).toEqual(before);
@@ -333,7 +327,7 @@ describe("a picture in an answer", () => {
   test("is escaped, also when the user reads the conversation later", async () => {
     const { token, chat } = await chatOf(["ai.use"]);
     for (const text of pictures) {
-      await model.fail({ kind: "say", text: `Look: ${text} Done!` });
+      model.say(`Look: ${text} Done!`);
       await chat.sendMessage({ text: "Hello" });
       expect(textOf(chat.lastMessage)).toContain("Done!");
       expect(textOf(chat.lastMessage)).not.toContain("![");

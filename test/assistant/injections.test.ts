@@ -2,13 +2,13 @@ import { randomUUID } from "node:crypto";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "@jest/globals";
 import ExcelJS from "exceljs";
 import { type TestFiles, startTestFiles } from "../helpers/fileServer.ts";
-import { type ModelHarness, startModel } from "../helpers/modelServer.ts";
+import { type ModelServer, startModelServer } from "../../dev/emulators/modelServer.ts";
 import { type Service, startService } from "../helpers/service.ts";
 import { openChat, request, toolsOf } from "../helpers/assistant/client.ts";
 
 // The model of these tests obeys any text, so that the tests do not depend on its judgement.
 
-let model: ModelHarness;
+let model: ModelServer;
 let files: TestFiles;
 let service: Service;
 
@@ -27,7 +27,7 @@ const orders = [
 const victim = "victim.of.injection@example.com";
 
 beforeAll(async () => {
-  model = await startModel();
+  model = await startModelServer();
   files = await startTestFiles();
   const env = { ...model.env, ...files.env(), AI_REQUESTS_PER_MINUTE: "1000" };
   service = await startService({ env });
@@ -123,7 +123,7 @@ describe("an instruction in data that the model obeys", () => {
     const { rows } =
       ids === null ? { rows: [] } : await service.database.pool.query<{ id: string }>(ids);
     const given = rows[0] === undefined ? {} : { id: rows[0].id };
-    await model.setManner("obedient");
+    model.obeyData();
     const chat = openChat(service.url, { token, id: randomUUID() });
     await chat.sendMessage({ text: `Call ${name} with ${JSON.stringify(given)}` });
     const uses = toolsOf(chat.lastMessage);
@@ -149,7 +149,7 @@ describe("an instruction in data that the model obeys", () => {
   ])("writes nothing from an attached file: %s", async (_where, filename, make) => {
     const { token } = await service.login(all);
     const before = await world();
-    await model.setManner("obedient");
+    model.obeyData();
     const chat = openChat(service.url, { token, id: randomUUID() });
     const mediaType = "application/octet-stream";
     const url = `data:${mediaType};base64,${(await make()).toString("base64")}`;
@@ -166,7 +166,7 @@ describe("an instruction in data that the model obeys", () => {
   test("reveals nothing hidden from the user, and proposes nothing without permission", async () => {
     const { token } = await service.login(["ai.use", "products.read"]);
     const before = await world();
-    await model.setManner("obedient");
+    model.obeyData();
     const chat = openChat(service.url, { token, id: randomUUID() });
     await chat.sendMessage({ text: "Call search_products with {}" });
     const calls = ["search_orders", "search_campaigns", "search_customers", "list_exports"];
@@ -183,13 +183,10 @@ describe("an instruction in data that the model obeys", () => {
     const anna = await service.login(all);
     const secret = `secret-${randomUUID()}`;
     const hers = openChat(service.url, { token: anna.token, id: randomUUID() });
-    await model.fail({
-      kind: "say",
-      calls: [{ name: "create_campaign", arguments: { ...evil, title: secret } }],
-    });
+    model.say("", [{ name: "create_campaign", arguments: { ...evil, title: secret } }]);
     await hers.sendMessage({ text: secret });
     const { token } = await service.login(all);
-    await model.setManner("obedient");
+    model.obeyData();
     const chat = openChat(service.url, { token, id: randomUUID() });
     const calls = ["list_exports", "search_campaigns", "search_products"];
     await chat.sendMessage({

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "@jest/globals";
 import { type TestDatabase, createDatabase } from "../helpers/database.ts";
-import { type ModelHarness, startModel } from "../helpers/modelServer.ts";
+import { type ModelServer, startModelServer } from "../../dev/emulators/modelServer.ts";
 import { type ServerProcess, startServerProcess } from "../helpers/service.ts";
 import { waitFor } from "../helpers/waitFor.ts";
 import { endWorkers, startWorkerProcess } from "../helpers/workers/workerProcess.ts";
@@ -16,7 +16,7 @@ import {
 } from "../helpers/assistant/client.ts";
 
 let database: TestDatabase;
-let model: ModelHarness;
+let model: ModelServer;
 let one: ServerProcess;
 let other: ServerProcess;
 let anna: { token: string; userId: string };
@@ -28,7 +28,7 @@ const start = () =>
   });
 
 beforeAll(async () => {
-  [database, model] = await Promise.all([createDatabase(), startModel({ chunkMs: 2 })]);
+  [database, model] = await Promise.all([createDatabase(), startModelServer({ chunkMs: 2 })]);
   [one, other] = await Promise.all([start(), start()]);
   anna = await other.login(["ai.use", "campaigns.read", "campaigns.create"]);
 });
@@ -40,7 +40,6 @@ afterAll(async () => {
   await database.drop();
 });
 
-const say = (text: string, calls: object[] = []) => model.fail({ kind: "say", text, calls });
 const words = (count: number) => "word ".repeat(count).trim();
 
 /** Sends a question and disconnects once the answer has started, like a closed tab. */
@@ -76,7 +75,7 @@ async function wordsKept(id: string): Promise<boolean> {
 describe("an answer whose client has disconnected", () => {
   test("is completed, and shown in full by any server after a reconnect", async () => {
     const id = randomUUID();
-    await say(words(400));
+    model.say(words(400));
     await askAndLeave(one, id);
     const { json } = await request(other.url, anna.token, "GET", `/ai/conversations/${id}`);
     const chat = openChat(other.url, { token: anna.token, id, messages: json.messages });
@@ -91,12 +90,12 @@ describe("an answer whose client has disconnected", () => {
     let id = "";
     const took = await shortestOfThree(async () => {
       id = randomUUID();
-      await say(words(5_000));
+      model.say(words(5_000));
       await askAndLeave(one, id);
       const started = Date.now();
       await request(other.url, anna.token, "POST", `/ai/chat/${id}/stop`);
-      const call = await waitFor("the end of the call", async () => {
-        const last = (await model.requests()).at(-1);
+      const call = await waitFor("the end of the call", () => {
+        const last = model.requests.at(-1);
         return last?.aborted ? last : undefined;
       });
       return (call.endedAt ?? Infinity) - started;
@@ -109,10 +108,10 @@ describe("an answer whose client has disconnected", () => {
     const id = randomUUID();
     const chat = openChat(one.url, { token: anna.token, id });
     const campaign = { title: "A", price: "1", medium: "WEB", scheduledAt: "2031-01-01T00:00:00Z" };
-    await say("I propose this.", [{ name: "create_campaign", arguments: campaign }]);
+    model.say("I propose this.", [{ name: "create_campaign", arguments: campaign }]);
     await chat.sendMessage({ text: "Make a campaign" });
     const messages = structuredClone(chat.messages);
-    await say(words(300));
+    model.say(words(300));
     const approvalId = toolsOf(chat.lastMessage)[0]?.approval?.id ?? "";
     await chat.addToolApprovalResponse({ id: approvalId, approved: true });
     await waitFor("the answer to begin", () => textOf(chat.lastMessage).includes("word"));
@@ -128,7 +127,7 @@ describe("an answer whose server has stopped", () => {
   test("is stored with a note when the server receives a stop signal", async () => {
     const id = randomUUID();
     const third = await start();
-    await say(words(5_000));
+    model.say(words(5_000));
     await askAndLeave(third, id);
     await third.stop();
     const answer = await keptAnswer(other, id);
@@ -139,7 +138,7 @@ describe("an answer whose server has stopped", () => {
   test("is settled by a worker when no client reads it, and its reservation is charged", async () => {
     const id = randomUUID();
     const third = await start();
-    await say(words(5_000));
+    model.say(words(5_000));
     await askAndLeave(third, id);
     await waitFor("words to be written down", () => wordsKept(id));
     const ended = new Promise((resolve) => third.process.once("exit", resolve));
@@ -176,7 +175,7 @@ describe("an answer whose server has stopped", () => {
   test("is stored with a note when the server is killed, and the conversation continues", async () => {
     const id = randomUUID();
     const third = await start();
-    await say(words(5_000));
+    model.say(words(5_000));
     await askAndLeave(third, id);
     await waitFor("words to be written down", () => wordsKept(id));
     const ended = new Promise((resolve) => third.process.once("exit", resolve));
@@ -195,7 +194,7 @@ describe("an answer whose server has stopped", () => {
       expect.stringMatching(/^The answer was interrupted/),
     ]);
     expect(notesOf(await keptAnswer(other, id))).toHaveLength(1);
-    await say("Here I am.");
+    model.say("Here I am.");
     await chat.sendMessage({ text: "Go on" });
     expect(chat.error).toBeUndefined();
     expect(textOf(chat.lastMessage)).toBe("Here I am.");

@@ -1,21 +1,20 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import type { ModelMessage, ToolSet } from "ai";
 import type { ModelGateway } from "../../src/gateways/model.ts";
-import type { ModelHarness } from "../helpers/modelServer.ts";
-import { startModel } from "../helpers/modelServer.ts";
+import { type ModelServer, startModelServer } from "../../dev/emulators/modelServer.ts";
 import { recordingTool, askModel, called, makeGateway } from "../helpers/dev/modelTools.ts";
 
-let server: ModelHarness;
+let server: ModelServer;
 let gateway: ModelGateway;
 
 beforeAll(async () => {
-  server = await startModel();
+  server = await startModelServer();
   gateway = makeGateway(server.env);
 });
 afterAll(() => server.stop());
-beforeEach(async () => {
+beforeEach(() => {
   called.length = 0;
-  await server.calm();
+  server.calm();
 });
 
 const ask = (question: string | ModelMessage[], tools?: ToolSet) =>
@@ -25,10 +24,10 @@ describe("the emulator of the language model", () => {
   test("introduces itself once per conversation", async () => {
     const first = await ask("What can you do?");
     expect(first.text).toMatch(/^\(This is the emulator of the language model/);
-    expect(first.text).toContain("- `createCampaign` Creates a campaign.");
+    expect(first.text).toContain("createCampaign");
     const second = await ask([...first.messages!, { role: "user", content: "What can you do?" }]);
     expect(second.text).not.toContain("emulator of the language model");
-    expect(second.text).toContain("- `createCampaign` Creates a campaign.");
+    expect(second.text).toContain("createCampaign");
   });
 
   test("searches products by a query and shows the tool's result", async () => {
@@ -70,7 +69,7 @@ describe("the emulator of the language model", () => {
     const asked: ModelMessage[] = [{ role: "user", content: [file, question] }];
     await ask(asked, injected);
     expect(called.map(({ name }) => name)).toEqual(["search_products"]);
-    await server.setManner("obedient");
+    server.obeyData();
     called.length = 0;
     await ask([{ role: "user", content: question.text }], injected);
     expect(called.map(({ name }) => name)).toEqual(["search_products", "createCampaign"]);

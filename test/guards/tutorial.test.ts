@@ -2,7 +2,7 @@ import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { findStale, generateHandbook, generateSettings } from "../../dev/generate.ts";
-import { type ModelHarness, startModel } from "../helpers/modelServer.ts";
+import { type ModelServer, startModelServer } from "../../dev/emulators/modelServer.ts";
 import { type Service, startService } from "../helpers/service.ts";
 
 const docs = join(import.meta.dirname, "../../docs");
@@ -23,10 +23,10 @@ test("docs/settings.md, .env.example and the handbook's pages are current", asyn
 });
 
 describe("the tutorial", () => {
-  let model: ModelHarness;
+  let model: ModelServer;
   let service: Service;
   beforeAll(async () => {
-    model = await startModel();
+    model = await startModelServer();
     service = await startService({ env: model.env });
   });
   afterAll(async () => {

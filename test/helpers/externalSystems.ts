@@ -53,7 +53,7 @@ export async function startExternalSystems(
     startErpEmulator({ port: 0, seed: "fleet", orders, customers: 40, items: 60 }),
     startWorkflowReceiver({ port: 0, secrets: [secret], dataDir: await folder("workflow") }),
     startMailServer(),
-    startModelServer({ port: 0 }),
+    startModelServer(),
     startFakeProvider(),
   ]);
   const proxies = {

@@ -2,8 +2,7 @@ import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { openChat, toolsOf } from "../helpers/assistant/client.ts";
 import { insertApiToken } from "../helpers/apiToken.ts";
-import type { ModelHarness } from "../helpers/modelServer.ts";
-import { startModel } from "../helpers/modelServer.ts";
+import { type ModelServer, startModelServer } from "../../dev/emulators/modelServer.ts";
 import type { Answer } from "../helpers/service.ts";
 import { waitFor } from "../helpers/waitFor.ts";
 import { endWorkers, launch } from "../helpers/workers/workerProcess.ts";
@@ -16,7 +15,7 @@ const collections = ["campaigns", "customers", "orders", "products"];
 // A unique id, because a real engine may contain other data.
 const runId = `search_${Date.now().toString(36)}`;
 
-let model: ModelHarness;
+let model: ModelServer;
 let search: SearchService;
 let token: string;
 const headers = run(runId);
@@ -24,7 +23,7 @@ const tenant = `backoffice_e2e_${runId}`;
 const nameOf = (type: string) => search.nameOf(`${type}_e2e_${runId}`);
 
 beforeAll(async () => {
-  model = await startModel({ chunkMs: 1 });
+  model = await startModelServer({ chunkMs: 1 });
   search = await startSearchService(model.env);
   await search.startWorker();
   ({ token } = await bootstrap(search.service, headers, "first@example.com"));
@@ -401,7 +400,7 @@ test("the assistant searches with its user's key, corrects misspellings, and rep
     const { token: bearer } = await service.login(["ai.use", ...permissions]);
     const chat = openChat(service.url, { token: bearer, id: randomUUID() });
     const calls = [{ name: "search", arguments: { text: "nebiolo" } }];
-    await model.fail({ kind: "say", text: "", calls, times: 1 });
+    model.say("", calls);
     await chat.sendMessage({ text: "Where is it?" });
     return toolsOf(chat.lastMessage)[0]?.output;
   };
@@ -430,9 +429,9 @@ test("the assistant searches with its user's key, corrects misspellings, and rep
   await search.finds("poisoned", [poison], { type: "campaigns", field: "title" });
   const reader = await service.login(["ai.use", "campaigns.read", "campaigns.create"]);
   const misled = openChat(service.url, { token: reader.token, id: randomUUID() });
-  await model.setManner("obedient");
+  model.obeyData();
   await misled.sendMessage({ text: 'Call search with {"text": "poisoned"}' });
-  await model.calm();
+  model.calm();
   expect(toolsOf(misled.lastMessage)).toMatchObject([
     { name: "search", output: { total: 1 } },
     { name: "create_campaign", state: "approval-requested" },

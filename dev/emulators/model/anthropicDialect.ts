@@ -1,102 +1,127 @@
-import { readMessagesRequest } from "./anthropicRequest.ts";
-import type { Completion } from "./completion.ts";
-import type { Dialect, Frame, FrameOptions } from "./dialect.ts";
-import type { ModelProblem } from "./problem.ts";
+import { z } from "zod";
+import type { Answer } from "./answer.ts";
+import type { Call, Conversation, Message, ModelProblem } from "./conversation.ts";
+import type { Dialect } from "./dialect.ts";
 
 /**
- * Anthropic's Messages protocol. Its streams always report the usage, so the fault `noUsage` does not change them.
+ * The part of Anthropic's Messages protocol that the service uses. Its streams always report the usage, so the fault
+ * `noUsage` does not change them.
  */
-export const anthropicDialect: Dialect = {
-  ids: { answer: "msg_", call: "toolu_" },
-  read: readMessagesRequest,
-  frames,
-  terminator: "",
-  whole,
-  problem,
-  problemFrame: (of) => ({ event: "error", data: problem(of) }),
-};
+export const anthropicDialect: Dialect = { read, chunks, chunk, problem };
 
-const reasons = { stop: "end_turn", tool_calls: "tool_use", length: "max_tokens" } as const;
+const text = z.object({
+  type: z.literal("text"),
+  text: z.string().min(1, "text content blocks must be non-empty"),
+});
+const image = z.object({
+  type: z.literal("image"),
+  source: z.object({ type: z.literal("base64"), media_type: z.string().startsWith("image/") }),
+});
+const document = z.object({
+  type: z.literal("document"),
+  source: z.object({ type: z.literal("base64"), media_type: z.literal("application/pdf") }),
+});
+const toolUse = z.object({
+  type: z.literal("tool_use"),
+  id: z.string().regex(/^[\w-]+$/),
+  name: z.string().min(1),
+  input: z.record(z.string(), z.unknown()),
+});
+const toolResult = z.object({
+  type: z.literal("tool_result"),
+  tool_use_id: z.string(),
+  content: z.string(),
+});
+const userBlock = z.discriminatedUnion("type", [text, image, document, toolResult]);
+const assistantBlock = z.discriminatedUnion("type", [text, toolUse]);
+const message = z.discriminatedUnion("role", [
+  z.object({ role: z.literal("user"), content: z.array(userBlock).min(1) }),
+  z.object({ role: z.literal("assistant"), content: z.array(assistantBlock).min(1) }),
+]);
+const tool = z.object({
+  name: z.string().regex(/^[\w-]{1,128}$/),
+  input_schema: z.object({ type: z.literal("object") }),
+});
+const request = z.object({
+  model: z.string(),
+  max_tokens: z.int().min(1),
+  messages: z.array(message).min(1),
+  stream: z.literal(true, "this emulator only streams"),
+  tools: z.array(tool).default([]),
+});
 
-function whole({ id, model, text, calls, finish, usage }: Completion) {
-  const content = [
-    ...(text === "" ? [] : [{ type: "text", text }]),
-    ...calls.map((call) => ({
-      type: "tool_use",
-      id: call.id,
-      name: call.name,
-      input: inputOf(call.arguments),
-    })),
-  ];
+function read(body: unknown): Conversation {
+  const { model, max_tokens: maxTokens, messages, tools } = request.parse(body);
   return {
-    ...{ id, type: "message", role: "assistant", model, content },
-    ...{ stop_reason: reasons[finish], stop_sequence: null },
-    usage: { input_tokens: usage.read, output_tokens: usage.written },
+    ...{ model, maxTokens, withUsage: true },
+    messages: messages.flatMap(messagesOf),
+    tools: tools.map(({ name }) => name),
   };
 }
 
-/** Streams the message without content, a block of text, a block for each tool call, and the stop reason. */
-function* frames(answer: Completion, { isEndless }: FrameOptions): Generator<Frame> {
-  const { id, model, pieces, calls, finish, usage } = answer;
-  yield frame("message_start", {
-    message: {
-      ...{ id, type: "message", role: "assistant", model, content: [] },
-      ...{ stop_reason: null, stop_sequence: null },
-      usage: {
-        ...{ input_tokens: usage.read, output_tokens: 1 },
-        ...{ cache_creation_input_tokens: 0, cache_read_input_tokens: 0 },
-      },
-    },
-  });
-  let index = 0;
-  const delta = (of: object) => frame("content_block_delta", { index, delta: of });
-  if (pieces.length > 0 || isEndless) {
-    yield frame("content_block_start", { index, content_block: { type: "text", text: "" } });
-    yield frame("ping", {});
-    for (const text of pieces) yield delta({ type: "text_delta", text });
-    while (isEndless) yield delta({ type: "text_delta", text: " and so on" });
-    yield frame("content_block_stop", { index });
-    index++;
+/** Splits a message: every tool result becomes a separate message. */
+function messagesOf({ role, content }: z.output<typeof message>): Message[] {
+  const results: Message[] = [];
+  const texts: string[] = [];
+  const calls: Call[] = [];
+  for (const block of content) {
+    if (block.type === "tool_result")
+      results.push({
+        role: "tool",
+        texts: [block.content],
+        calls: [],
+        resultOf: block.tool_use_id,
+      });
+    if (block.type === "text") texts.push(block.text);
+    if (block.type === "tool_use")
+      calls.push({ id: block.id, name: block.name, arguments: block.input });
   }
-  for (const call of calls) {
+  return results.length === content.length ? results : [...results, { role, texts, calls }];
+}
+
+const stopReasons = { stop: "end_turn", tool_calls: "tool_use", length: "max_tokens" } as const;
+
+/** The message without content, a block of text, a block for each tool call, and the stop reason. */
+function* chunks({ id, model, words, calls, finish, usage }: Answer): Generator<string> {
+  const begun = { id, type: "message", role: "assistant", model, content: [], stop_reason: null };
+  const begunUsage = { input_tokens: usage.read, output_tokens: 1 };
+  yield chunk({ type: "message_start", message: { ...begun, usage: begunUsage } });
+  if (words.length > 0) {
+    const deltas = words.map((word) => ({ type: "text_delta", text: word }));
+    yield* block(0, { type: "text", text: "" }, deltas);
+  }
+  for (const [index, call] of calls.entries()) {
     const start = { type: "tool_use", id: call.id, name: call.name, input: {} };
-    yield frame("content_block_start", { index, content_block: start });
-    const half = Math.ceil(call.arguments.length / 2);
-    for (const part of ["", call.arguments.slice(0, half), call.arguments.slice(half)])
-      yield delta({ type: "input_json_delta", partial_json: part });
-    yield frame("content_block_stop", { index });
-    index++;
+    const deltas = call.argumentParts.map((part) => ({
+      ...{ type: "input_json_delta", partial_json: part },
+    }));
+    yield* block(words.length > 0 ? index + 1 : index, start, deltas);
   }
-  yield frame("message_delta", {
-    delta: { stop_reason: reasons[finish], stop_sequence: null },
+  yield chunk({
+    type: "message_delta",
+    delta: { stop_reason: stopReasons[finish], stop_sequence: null },
     usage: { output_tokens: usage.written },
   });
-  yield frame("message_stop", {});
+  yield chunk({ type: "message_stop" });
 }
 
-function frame(type: string, more: object): Frame {
-  return { event: type, data: { type, ...more } };
+function* block(index: number, start: object, deltas: readonly object[]): Generator<string> {
+  yield chunk({ type: "content_block_start", index, content_block: start });
+  if (index === 0) yield chunk({ type: "ping" });
+  for (const delta of deltas) yield chunk({ type: "content_block_delta", index, delta });
+  yield chunk({ type: "content_block_stop", index });
 }
 
-/** Invalid JSON, which a fault can produce, becomes an empty object: only a stream can carry it. */
-function inputOf(given: string): unknown {
-  try {
-    return JSON.parse(given);
-  } catch {
-    return {};
-  }
+function chunk(data: { type?: string; [field: string]: unknown }): string {
+  return `event: ${data.type}\ndata: ${JSON.stringify(data)}\n\n`;
 }
 
-function problem({ status, message }: ModelProblem) {
-  const type = types[status] ?? (status >= 500 ? "api_error" : "invalid_request_error");
-  return { type: "error", error: { type, message }, request_id: "req_emulator" };
-}
-
-const types: Readonly<Record<number, string>> = {
-  401: "authentication_error",
-  403: "permission_error",
-  404: "not_found_error",
-  413: "request_too_large",
+const errorTypes: Readonly<Record<number, string>> = {
   429: "rate_limit_error",
   529: "overloaded_error",
 };
+
+function problem({ status, message: reason }: ModelProblem) {
+  const type = errorTypes[status] ?? (status >= 500 ? "api_error" : "invalid_request_error");
+  return { type: "error", error: { type, message: reason } };
+}

@@ -1,78 +1,79 @@
-import { z } from "zod";
-import { faultTiming } from "../faultQueue.ts";
+import type { Response } from "express";
+import type { Answer } from "./answer.ts";
+import type { Turn } from "./conversation.ts";
+import { ModelProblem } from "./conversation.ts";
+import type { Dialect } from "./dialect.ts";
 
-/** The number of chunks of the stream before the fault. */
-const chunks = z.int().min(0).max(1_000_000).default(2);
+interface StreamFault {
+  /**
+   * `stall` sends nothing more, and `cut` closes the connection. The others end the stream: `unfinished` without a finish
+   * reason, `malformed` with truncated JSON, `streamError` with an error event.
+   */
+  kind: "stall" | "cut" | "unfinished" | "malformed" | "streamError";
+  /** The number of chunks before the fault. */
+  chunks: number;
+  status?: number;
+  message?: string;
+}
 
-/** The faults that `POST /_model/faults` adds. */
-export const faultSchema = z.discriminatedUnion("kind", [
-  /** Responds with an error status, and optionally with a Retry-After of seconds or a date. */
-  z.strictObject({
-    kind: z.literal("status"),
-    ...faultTiming,
-    status: z.int().min(400).max(599),
-    retryAfter: z.string().max(60).optional(),
-    message: z.string().max(2_000).default("The model was told to fail."),
-  }),
+export type Fault = { times?: number } & (
+  | { kind: "status"; status: number; retryAfter?: string; message?: string }
   /** Closes the connection without a response. */
-  z.strictObject({ kind: z.literal("drop"), ...faultTiming }),
-  /** Delays the response, and each chunk of a stream. */
-  z.strictObject({
-    kind: z.literal("slow"),
-    ...faultTiming,
-    ms: z.int().min(0).max(600_000).default(0),
-    chunkMs: z.int().min(0).max(600_000).default(0),
-  }),
-  /** Stops sending in the middle of a stream and keeps the connection open. */
-  z.strictObject({ kind: z.literal("stall"), ...faultTiming, chunks }),
-  /** Closes the connection in the middle of the response. */
-  z.strictObject({ kind: z.literal("cut"), ...faultTiming, chunks }),
-  /** Ends a stream early, without a finish reason. */
-  z.strictObject({ kind: z.literal("unfinished"), ...faultTiming, chunks }),
-  /** Sends truncated JSON in a chunk of a stream, or as the whole response if it is not streamed. */
-  z.strictObject({ kind: z.literal("malformed"), ...faultTiming, chunks }),
-  /** Sends an error event in the middle of a stream, and ends it. */
-  z.strictObject({
-    kind: z.literal("streamError"),
-    ...faultTiming,
-    chunks,
-    status: z.int().min(400).max(599).default(500),
-    message: z.string().max(2_000).default("The model was told to fail."),
-  }),
+  | { kind: "drop" }
   /** Responds 200 with an HTML page. */
-  z.strictObject({ kind: z.literal("page"), ...faultTiming }),
-  /** Answers with neither text nor tool calls. */
-  z.strictObject({ kind: z.literal("silence"), ...faultTiming }),
-  /** Omits the usage. */
-  z.strictObject({ kind: z.literal("noUsage"), ...faultTiming }),
-  /** Streams text without end. */
-  z.strictObject({ kind: z.literal("endless"), ...faultTiming }),
-  /** Calls a tool that the request does not offer. */
-  z.strictObject({ kind: z.literal("unknownTool"), ...faultTiming }),
-  /** Calls a tool with arguments that are not JSON, or that violate its schema. */
-  z.strictObject({
-    kind: z.literal("wrongArguments"),
-    ...faultTiming,
-    form: z.enum(["json", "schema"]).default("json"),
-  }),
-  /** Repeats the same tool call, regardless of its result. */
-  z.strictObject({ kind: z.literal("toolLoop"), ...faultTiming }),
-  /** Answers with this text and these calls, as a model under an attacker's control could. */
-  z.strictObject({
-    kind: z.literal("say"),
-    ...faultTiming,
-    text: z.string().max(1_000_000).default(""),
-    calls: z
-      .array(
-        z.strictObject({
-          // By default each call gets a unique id.
-          id: z.string().max(200).optional(),
-          name: z.string(),
-          arguments: z.record(z.string(), z.unknown()),
-        }),
-      )
-      .max(200)
-      .default([]),
-  }),
-]);
-export type Fault = z.output<typeof faultSchema>;
+  | { kind: "page" }
+  /** Delays the response, and each chunk of the stream. */
+  | { kind: "slow"; ms?: number; chunkMs?: number }
+  /** Omits the usage, where the protocol allows it. */
+  | { kind: "noUsage" }
+  /** Writes far more than the maximum number of tokens. */
+  | { kind: "endless" }
+  | StreamFault
+);
+
+/** What a test has scripted for the next requests: a turn or a fault. */
+export type Scripted = { times: number; after: number } & (Fault | ({ kind: "say" } & Turn));
+
+const defaultMessage = "The model was told to fail.";
+
+/**
+ * Applies a fault that replaces the response. Returns whether it did.
+ * @throws ModelProblem for an error status
+ */
+export function replaceResponse(response: Response, fault: Scripted | null): boolean {
+  switch (fault?.kind) {
+    case "status":
+      if (fault.retryAfter !== undefined) response.setHeader("retry-after", fault.retryAfter);
+      throw new ModelProblem(fault.status, fault.message ?? defaultMessage);
+    case "drop":
+      response.destroy();
+      return true;
+    case "page":
+      response.type("html").send("<!doctype html><title>Welcome</title>");
+      return true;
+    default:
+      return false;
+  }
+}
+
+/** Applies a fault that changes the answer. */
+export function changeAnswer(answer: Answer, fault: Scripted | null): Answer {
+  switch (fault?.kind) {
+    case "noUsage":
+      return { ...answer, withUsage: false };
+    case "endless":
+      return { ...answer, words: Array<string>(50_000).fill("and so on "), calls: [] };
+    default:
+      return answer;
+  }
+}
+
+/** Applies a fault that stops the stream. */
+export function stopStream(response: Response, fault: StreamFault, dialect: Dialect): void {
+  const { kind, status = 500, message = defaultMessage } = fault;
+  if (kind === "cut") response.destroy();
+  if (kind === "unfinished") response.end();
+  if (kind === "malformed") response.end('data: {"half": \n\n');
+  if (kind === "streamError")
+    response.end(dialect.chunk(dialect.problem(new ModelProblem(status, message))));
+}

@@ -1,76 +1,91 @@
-import type { Completion } from "./completion.ts";
-import type { Dialect, Frame, FrameOptions } from "./dialect.ts";
-import { readChatRequest } from "./openaiRequest.ts";
-import type { ModelProblem } from "./problem.ts";
+import { z } from "zod";
+import type { Answer } from "./answer.ts";
+import type { Call, Conversation, Message, ModelProblem } from "./conversation.ts";
+import type { Dialect } from "./dialect.ts";
 
-/** OpenAI's chat completions protocol, which most endpoints speak. */
-export const openaiDialect: Dialect = {
-  ids: { answer: "chatcmpl-", call: "call_" },
-  read: readChatRequest,
-  frames,
-  terminator: "data: [DONE]\n\n",
-  whole,
-  problem,
-  problemFrame: (of) => ({ data: problem(of) }),
-};
+/** The part of OpenAI's chat completions protocol that the service uses. */
+export const openaiDialect: Dialect = { read, chunks, chunk, problem };
 
-function whole({ id, created, model, text, calls, finish, usage }: Completion) {
-  const toolCalls = calls.map((call) => ({
-    id: call.id,
-    type: "function",
-    function: { name: call.name, arguments: call.arguments },
-  }));
-  const message = {
-    role: "assistant",
-    content: text === "" ? null : text,
-    ...(toolCalls.length > 0 && { tool_calls: toolCalls }),
+const part = z.object({
+  type: z.enum(["text", "image_url", "file"]),
+  text: z.string().optional(),
+});
+const content = z.union([z.string(), z.array(part)]);
+const toolCall = z.object({
+  id: z.string().min(1),
+  function: z.object({ name: z.string().min(1), arguments: z.string() }),
+});
+const message = z.discriminatedUnion("role", [
+  z.object({ role: z.enum(["system", "user"]), content }),
+  z.object({
+    role: z.literal("assistant"),
+    content: content.nullable(),
+    tool_calls: z.array(toolCall).min(1).default([]),
+  }),
+  z.object({ role: z.literal("tool"), content, tool_call_id: z.string() }),
+]);
+const request = z.object({
+  model: z.string(),
+  messages: z.array(message).min(1),
+  stream: z.literal(true, "this emulator only streams"),
+  stream_options: z.object({ include_usage: z.boolean() }).optional(),
+  tools: z
+    .array(z.object({ function: z.object({ name: z.string().regex(/^[\w-]{1,64}$/) }) }))
+    .default([]),
+  max_tokens: z.int().min(1).default(Infinity),
+});
+
+function read(body: unknown): Conversation {
+  const { model, messages, tools, ...options } = request.parse(body);
+  return {
+    model,
+    maxTokens: options.max_tokens,
+    withUsage: options.stream_options?.include_usage ?? false,
+    messages: messages.map(messageOf),
+    tools: tools.map((tool) => tool.function.name),
   };
-  const choices = [{ index: 0, message, logprobs: null, finish_reason: finish }];
-  return { id, object: "chat.completion", created, model, choices, usage: usageOf(usage) };
 }
 
-/** Streams the role, the text, the tool calls with their arguments in halves, the finish reason, and the usage. */
-function* frames(answer: Completion, { withUsage, isEndless }: FrameOptions): Generator<Frame> {
-  const { id, created, model } = answer;
-  const chunk = (choices: object[], more: object = {}): Frame => ({
-    data: {
-      ...{ id, object: "chat.completion.chunk", created, model, choices },
-      ...(withUsage && { usage: null }),
-      ...more,
-    },
-  });
-  const delta = (change: object, finish: string | null = null) =>
-    chunk([{ index: 0, delta: change, logprobs: null, finish_reason: finish }]);
-  yield delta({ role: "assistant", content: answer.pieces.length === 0 ? null : "" });
-  for (const content of answer.pieces) yield delta({ content });
-  while (isEndless) yield delta({ content: " and so on" });
-  for (const [index, call] of answer.calls.entries()) {
-    const half = Math.ceil(call.arguments.length / 2);
-    const start = {
-      index,
-      id: call.id,
-      type: "function",
-      function: { name: call.name, arguments: "" },
-    };
-    yield delta({ tool_calls: [start] });
-    for (const part of [call.arguments.slice(0, half), call.arguments.slice(half)])
-      yield delta({ tool_calls: [{ index, function: { arguments: part } }] });
+function messageOf(entry: z.output<typeof message>): Message {
+  const parts = entry.content ?? [];
+  const calls = entry.role === "assistant" ? entry.tool_calls : [];
+  return {
+    role: entry.role,
+    texts: typeof parts === "string" ? [parts] : parts.flatMap(({ text }) => text ?? []),
+    calls: calls.map(({ id, function: { name, arguments: given } }) => ({
+      ...{ id, name, arguments: JSON.parse(given) as Call["arguments"] },
+    })),
+    resultOf: entry.role === "tool" ? entry.tool_call_id : undefined,
+  };
+}
+
+/** The role, the text, the tool calls with their arguments in parts, the finish reason, and the usage. */
+function* chunks({ id, model, words, calls, finish, withUsage, usage }: Answer): Generator<string> {
+  const created = Math.floor(Date.now() / 1000);
+  const chunkOf = (choices: object[], total: object | null = null) =>
+    chunk({ id, object: "chat.completion.chunk", created, model, choices, usage: total });
+  const delta = (change: object, finishReason: string | null = null) =>
+    chunkOf([{ index: 0, delta: change, logprobs: null, finish_reason: finishReason }]);
+  yield delta({ role: "assistant", content: words.length === 0 ? null : "" });
+  for (const word of words) yield delta({ content: word });
+  for (const [index, call] of calls.entries()) {
+    const start = { name: call.name, arguments: "" };
+    yield delta({ tool_calls: [{ index, id: call.id, type: "function", function: start }] });
+    for (const given of call.argumentParts)
+      yield delta({ tool_calls: [{ index, function: { arguments: given } }] });
   }
-  yield delta({}, answer.finish);
-  if (withUsage) yield chunk([], { usage: usageOf(answer.usage) });
+  yield delta({}, finish);
+  const { read: prompt_tokens, written: completion_tokens } = usage;
+  const total_tokens = prompt_tokens + completion_tokens;
+  if (withUsage) yield chunkOf([], { prompt_tokens, completion_tokens, total_tokens });
+  yield "data: [DONE]\n\n";
 }
 
-function usageOf({ read, written }: Completion["usage"]) {
-  return { prompt_tokens: read, completion_tokens: written, total_tokens: read + written };
+function chunk(data: object): string {
+  return `data: ${JSON.stringify(data)}\n\n`;
 }
 
-function problem({ status, message, param, code }: ModelProblem) {
-  const type = types[status] ?? (status >= 500 ? "server_error" : "invalid_request_error");
-  return { error: { message, type, param, code } };
+function problem({ status, message: text }: ModelProblem) {
+  const type = status >= 500 ? "server_error" : "invalid_request_error";
+  return { error: { message: text, type: status === 429 ? "rate_limit_error" : type } };
 }
-
-const types: Readonly<Record<number, string>> = {
-  401: "invalid_request_error",
-  403: "permission_error",
-  429: "rate_limit_error",
-};
