@@ -7902,7 +7902,7 @@ $function$;
 grant execute on function create_erp_mapping_rule(erp_mapping_rules,boolean) to office_api;
 
 comment on function create_erp_mapping_rule(erp_mapping_rules,boolean) is '@guard erpsync.run
-@argument recheck Whether to queue the re-import of all orders with a mapping issue, as `recheckErpOrderImportIssues`.
+@argument recheck Whether to import all orders with a mapping issue again. Queues the job of `recheckErpOrderImportIssues`.
 Creates a mapping rule. The rule clears the issues with its code and key when their orders are next imported.';
 
 CREATE OR REPLACE FUNCTION create_export_template(input jsonb)

@@ -45,6 +45,9 @@ An amount and its currency are one value: when one of you changed the amount and
 
 Tabs list the rows that refer to the row, such as the prices of a product. `New …` makes one over the page, and so does the last of the choices of a field when what you need is not there yet.
 
+The form of a new row can end with `Options`, which are not stored in the row: a new mapping rule offers to import the
+orders with a mapping issue again.
+
 `Actions` offers what else can be done with a row, such as deactivating a user, or with a list, such as importing orders from the ERP or marking all notifications as read; what is hard to take back asks first.
 
 `Delete` waits six seconds in which `Undo` takes it back. A row that others refer to is not deleted; the message names what refers to it. A row that was deleted within the last seven days is restored at its address: the page says who deleted it, with `Restore` for whoever may create such rows, and its history for holders of `audit.read`. The report `Deleted rows` lists them. If a row is deleted while you edit it, the form keeps what you typed; `Restore and save` restores the row and saves your edits in it. If a colleague had changed the same fields before, it asks first.

@@ -72,7 +72,7 @@ begin
 end;
 $$ language plpgsql volatile security definer set search_path from current;
 comment on function create_erp_mapping_rule is '@guard erpsync.run
-@argument recheck Whether to queue the re-import of all orders with a mapping issue, as `recheckErpOrderImportIssues`.
+@argument recheck Whether to import all orders with a mapping issue again. Queues the job of `recheckErpOrderImportIssues`.
 Creates a mapping rule. The rule clears the issues with its code and key when their orders are next imported.';
 grant execute on function create_erp_mapping_rule to office_api;
 

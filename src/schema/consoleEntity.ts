@@ -1,5 +1,6 @@
 import type { Guard } from "../auth/guards.ts";
 import type {
+  ConsoleArgument,
   EntityAction,
   EntityDescription,
   EntityField,
@@ -27,6 +28,8 @@ export interface ConsoleMutation {
   field: string;
   inputType: string | null;
   takesVersion: boolean;
+  /** The arguments besides `id`, `input` and `ifVersion`, in the order of the form. */
+  arguments: ConsoleArgument[];
   guard: Guard;
   description: string;
 }

@@ -34,7 +34,7 @@ import { insideSentence, titleOf } from "./rowNames.ts";
 interface FieldsContext {
   table: Table;
   type: GraphQLObjectType;
-  mutations: Record<Verb, ConsoleMutation | null>;
+  mutations: Record<Verb, Pick<ConsoleMutation, "inputType"> | null>;
   /** The values of `orderBy` of its list. */
   orders: readonly string[];
   /** The tables that a reference can refer to. */
@@ -232,7 +232,7 @@ function placeInList(tags: Tags | undefined, column: string): number | null {
 /** The fields of the input of a mutation, by name. */
 export function inputFields(
   schema: GraphQLSchema,
-  mutation: ConsoleMutation | null,
+  mutation: Pick<ConsoleMutation, "inputType"> | null,
 ): Record<string, GraphQLInputField> {
   const type = mutation?.inputType == null ? undefined : schema.getType(mutation.inputType);
   return isInputObjectType(type) ? type.getFields() : {};

@@ -7,18 +7,21 @@ import {
   isObjectType,
 } from "graphql";
 import type { PgResource } from "postgraphile/@dataplan/pg";
-import { guardOf } from "../auth/guards.ts";
 import { actionsByType, describeActions } from "./consoleActions.ts";
 import type {
   ConsoleAction,
   ConsoleEntity,
-  ConsoleField,
   ConsoleMutation,
   ConsoleReport,
-  Verb,
 } from "./consoleEntity.ts";
-import { fieldsOf, inputFields } from "./consoleFields.ts";
-import { orderValues, useOf } from "./consoleInputs.ts";
+import { fieldsOf } from "./consoleFields.ts";
+import { orderValues } from "./consoleInputs.ts";
+import {
+  type FoundMutation,
+  describeMutation,
+  findMutation,
+  isComplete,
+} from "./consoleMutations.ts";
 import type { ConsoleArgument, EntityField } from "./entityDescription.ts";
 import { type Parent, parentsOf, relationsOf } from "./consoleReferences.ts";
 import { reportsOf } from "./consoleReports.ts";
@@ -85,12 +88,19 @@ function withLists(
     );
   const inArguments = (args: readonly ConsoleArgument[]) =>
     args.map((argument) => ({ ...argument, fields: inFields(argument.fields) }));
+  const inMutation = (mutation: ConsoleMutation | null) =>
+    mutation && { ...mutation, arguments: inArguments(mutation.arguments) };
   const inActions = (actions: readonly ConsoleAction[]) =>
     actions.map((action) => ({ ...action, arguments: inArguments(action.arguments) }));
   return {
     entities: entities.map((entity) => ({
       ...entity,
       fields: inFields(entity.fields),
+      mutations: {
+        create: inMutation(entity.mutations.create),
+        update: inMutation(entity.mutations.update),
+        delete: inMutation(entity.mutations.delete),
+      },
       actions: inActions(entity.actions),
     })),
     reports: reports.map((report) => ({
@@ -175,13 +185,15 @@ function entityOf(
   const typeName = build.inflection.tableType(table.codec);
   const type = objectType(schema, typeName);
   const mutations = {
-    create: mutationOf(schema, "create", typeName),
-    update: mutationOf(schema, "update", typeName),
-    delete: mutationOf(schema, "delete", typeName),
+    create: findMutation(schema, "create", typeName),
+    update: findMutation(schema, "update", typeName),
+    delete: findMutation(schema, "delete", typeName),
   };
   const label = labelFields(build, table);
   const orders = orderValues(rootField(schema, root?.list) ?? parents[0]?.graphqlField);
   const fields = fieldsOf(build, schema, { table, type, mutations, orders, listed: places.listed });
+  const describe = (found: FoundMutation | null) =>
+    describeMutation(build, found, fields, places.listed);
   return {
     name,
     typeName,
@@ -198,10 +210,11 @@ function entityOf(
     defaultOrder: defaultOrder(build, table, orders),
     defaultQuery: defaultQuery(build, table),
     guard: tableGuard(table),
-    // A form cannot create rows with a required value that it has no editor for, such as a range.
     mutations: {
-      ...mutations,
-      create: isComplete(schema, mutations.create, fields) ? mutations.create : null,
+      // A form cannot create rows with a required value that it has no editor for, such as a range.
+      create: isComplete(schema, mutations.create, fields) ? describe(mutations.create) : null,
+      update: describe(mutations.update),
+      delete: describe(mutations.delete),
     },
     hasHistory:
       label.keyField !== null &&
@@ -216,17 +229,6 @@ function entityOf(
       by,
     })),
   };
-}
-
-/** Whether the fields of a form have all values that a mutation requires. */
-function isComplete(
-  schema: GraphQLSchema,
-  mutation: ConsoleMutation | null,
-  fields: readonly ConsoleField[],
-): boolean {
-  return Object.values(inputFields(schema, mutation)).every(
-    (input) => useOf(input) !== "REQUIRED" || fields.some(({ name }) => name === input.name),
-  );
 }
 
 function rootField(schema: GraphQLSchema, name: string | undefined) {
@@ -263,29 +265,6 @@ function recordField(
       getNamedType(args[0].type).name === "ID",
   );
   return found?.name ?? null;
-}
-
-/** Finds `create<Type>(input)`, `update<Type>(id, input)` or `delete<Type>(id)`, generated from tags or from a function. */
-function mutationOf(schema: GraphQLSchema, verb: Verb, typeName: string): ConsoleMutation | null {
-  const field = schema.getMutationType()?.getFields()[`${verb}${typeName}`];
-  if (!field) return null;
-  const argument = (name: string) => field.args.find((arg) => arg.name === name);
-  const input = argument("input");
-  const returns = getNamedType(field.type).name;
-  const fits =
-    verb === "delete"
-      ? argument("id") !== undefined && input === undefined
-      : input !== undefined &&
-        returns === typeName &&
-        (verb === "create") === (argument("id") === undefined);
-  if (!fits) return null;
-  return {
-    field: field.name,
-    inputType: input ? getNamedType(input.type).name : null,
-    takesVersion: argument("ifVersion") !== undefined,
-    guard: guardOf(field as { extensions: object }),
-    description: withoutNull((field.description ?? "").split("\n")[0] ?? ""),
-  };
 }
 
 /** The table's default order as values of `orderBy`. */

@@ -306,7 +306,7 @@ export const consoleTypeDefs = gql`
   }
 
   """
-  An argument of an action or a report.
+  An argument of an action, a report or a mutation of a row.
   """
   type ConsoleArgument {
     """
@@ -343,6 +343,10 @@ export const consoleTypeDefs = gql`
     Whether the mutation has the argument \`ifVersion\`.
     """
     takesVersion: Boolean!
+    """
+    The arguments besides \`id\`, \`input\` and \`ifVersion\`, in the order of a form.
+    """
+    arguments: [ConsoleArgument!]!
   }
 
   """

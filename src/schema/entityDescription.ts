@@ -162,7 +162,7 @@ export interface ReportDescription {
   actions: EntityAction[];
 }
 
-/** An argument of an action or a report. */
+/** An argument of an action, a report or a mutation of a row. */
 export interface ConsoleArgument {
   name: string;
   /** Its GraphQL type, such as `String` or `EnterAbsenceInput!`. */

@@ -113,8 +113,8 @@ function permittedActions(actions: readonly ConsoleAction[], caller: Caller) {
 
 function mutationIfPermitted(mutation: ConsoleMutation | null, caller: Caller) {
   if (!mutation || !passesGuard(mutation.guard, caller)) return null;
-  const { field, inputType, takesVersion } = mutation;
-  return { field, inputType, takesVersion };
+  const { guard: _guard, description: _description, ...offered } = mutation;
+  return offered;
 }
 
 function missingPermissions(mutations: ConsoleEntity["mutations"], caller: Caller) {

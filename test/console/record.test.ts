@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import type { Browser, Page } from "playwright-core";
 import { launchBrowser } from "../helpers/console/browser.ts";
-import { tabTo, withJourney } from "../helpers/console/journey.ts";
+import { type Journey, tabTo, withJourney } from "../helpers/console/journey.ts";
 import { type Service, startService } from "../helpers/service.ts";
 import { waitFor } from "../helpers/waitFor.ts";
 
@@ -418,6 +418,37 @@ test("an absence is requested without a permission, rejected at its field when i
     await request("2027-07-16", "2027-07-20");
     await page.getByText("There is an absence from 2027-07-05 to 2027-07-16 already").waitFor();
   });
+});
+
+test("a new mapping rule queues the re-import of orders if its box is checked", async () => {
+  const { token } = await service.login(["erpsync.read", "erpsync.run"]);
+  const { pool } = service.database;
+  const create = async ({ page, open }: Journey, key: string) => {
+    await open("/erpMappingRules/new");
+    await field(page, "Code").fill("payment_method.unmapped");
+    await field(page, "Key").fill(key);
+    await page.getByRole("checkbox", { name: "Ignored" }).check();
+    const recheck = page.getByRole("checkbox", { name: "Recheck" });
+    expect(await recheck.isChecked()).toBe(false);
+    return recheck;
+  };
+  await withJourney({ browser, service }, { token }, async (journey) => {
+    const { page, open, expectAccessible } = journey;
+    await create(journey, "VOUCHER");
+    await save(page);
+    await page.getByRole("heading", { name: "VOUCHER", level: 1 }).waitFor();
+    expect((await pool.query("select from erp_sync_runs")).rowCount).toBe(0);
+    const recheck = await create(journey, "GIFT CARD");
+    await recheck.check();
+    await page.getByText("Whether to import all orders with a mapping issue again.").waitFor();
+    await expectAccessible();
+    await save(page);
+    await page.getByRole("heading", { name: "GIFT CARD", level: 1 }).waitFor();
+    await open("/erpSyncRuns");
+    await page.getByText("1 row found").waitFor();
+    await page.getByRole("gridcell", { name: "Recheck" }).waitFor();
+  });
+  await pool.query("delete from erp_mapping_rules where key in ('VOUCHER', 'GIFT CARD')");
 });
 
 test("a rule about two fields names them by their titles", async () => {

@@ -1,8 +1,8 @@
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import type { Browser, Page } from "playwright-core";
+import type { Browser, Page, Request } from "playwright-core";
 import { launchBrowser } from "../helpers/console/browser.ts";
-import { typeQuery, withJourney } from "../helpers/console/journey.ts";
+import { takeFirstChoice, typeQuery, withJourney } from "../helpers/console/journey.ts";
 import type { TestDatabase } from "../helpers/database.ts";
 import { startOwnSqlService } from "../helpers/migration/ownSqlService.ts";
 import type { Service } from "../helpers/service.ts";
@@ -337,6 +337,74 @@ describe("forms", () => {
       { code: "CP01", bottles: 576 },
       { code: "OD01", bottles: 24 },
     ]);
+  });
+});
+
+describe("the form of a new row", () => {
+  const isCreation = (request: Request) => request.postData()?.includes("mutation Create") === true;
+
+  test("asks for the other arguments of the mutation, and shows an error at its argument", async () => {
+    await withJourney({ browser, service }, { token }, async ({ page, open, expectProblem }) => {
+      expectProblem("createStockCount");
+      await open("/stockCounts/new");
+      await page.getByRole("combobox", { name: "Warehouse" }).fill("ode");
+      await takeFirstChoice(page);
+      await page.getByLabel(/^Counted/).fill("2026-11-27T08:00");
+      await page.getByLabel(/^Bottles/).fill("24");
+      await page.keyboard.press("ControlOrMeta+s");
+      const options = page.getByRole("region", { name: "Options" });
+      const witness = options.locator("[data-field=witness]");
+      await witness.getByText("Witness is needed").waitFor();
+      await witness.getByRole("textbox").and(page.locator(":focus")).waitFor();
+      // For the page; callers of the API read the rest.
+      await witness.getByText("The person who was there.", { exact: true }).waitFor();
+      await witness.getByRole("textbox").fill("x".repeat(81));
+      await page.keyboard.press("ControlOrMeta+s");
+      await witness.getByText("Witness must be 1 to 80 visible characters").waitFor();
+      await witness.getByRole("textbox").fill("Bo Friis");
+      const closes = options.getByRole("checkbox", { name: "Closes warehouse" });
+      await closes.check();
+      await closes.uncheck();
+      const [created] = await Promise.all([
+        page.waitForRequest(isCreation),
+        page.keyboard.press("ControlOrMeta+s"),
+      ]);
+      // The form sends what its checkbox shows.
+      expect(created.postDataJSON()).toMatchObject({
+        variables: { input: { bottles: 24 }, arg_witness: "Bo Friis", arg_closesWarehouse: false },
+      });
+      await page.getByRole("heading", { level: 1, name: /^27 Nov 2026/ }).waitFor();
+      expect(await page.getByText("Witness").count()).toBe(0);
+    });
+    const { rows } = await database.pool.query(
+      "select is_open, notes from wh_warehouses where code = 'OD01'",
+    );
+    expect(rows).toEqual([{ is_open: true, notes: "Counted before Bo Friis" }]);
+  });
+
+  test("asks before an argument is lost, also in a drawer", async () => {
+    await withJourney({ browser, service }, { token }, async ({ page, open }) => {
+      await open("/warehouses");
+      await page.getByRole("gridcell").getByText("Odense shop").click();
+      await page.getByRole("tab", { name: "Counts" }).click();
+      await page.getByRole("button", { name: "New count" }).click();
+      const form = page.getByRole("dialog", { name: "New count" });
+      await form.getByRole("checkbox", { name: "Closes warehouse" }).check();
+      await form.getByRole("button", { name: "Close", exact: true }).click();
+      const question = page.getByRole("alertdialog");
+      await question.getByText("One field was changed and not saved.").waitFor();
+      await question.getByRole("button", { name: "Stay" }).click();
+      await form.getByLabel(/^Counted/).fill("2026-11-28T08:00");
+      await form.getByLabel(/^Bottles/).fill("23");
+      await form.getByLabel(/^Witness/).fill("Clara Holm");
+      await page.keyboard.press("ControlOrMeta+s");
+      await form.waitFor({ state: "detached" });
+      await page.getByRole("gridcell").getByText("23 bottles", { exact: true }).waitFor();
+    });
+    const { rows } = await database.pool.query(
+      "update wh_warehouses set is_open = true where code = 'OD01' returning notes",
+    );
+    expect(rows).toEqual([{ notes: "Counted before Clara Holm" }]);
   });
 });
 

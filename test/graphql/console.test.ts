@@ -70,13 +70,16 @@ const document = `query ($ifNot: String) { console(ifNot: $ifNot) {
   entities {
     name typeName title titleOne description group icon keyField nameField detailField colorField
     listField pagesField recordField defaultOrder defaultQuery hasHistory
-    canCreate { field inputType takesVersion } canUpdate { field inputType takesVersion } canDelete { field takesVersion }
+    canCreate { ...mutation } canUpdate { ...mutation } canDelete { ...mutation }
     missing { verb permission description }
     fields { name title description kind widget unit unitOne isList isNullable isInputOnly onCreate onUpdate maxLength minimum maximum decimals orderBy searchName place section
       values { value title tone } reference { entity field nameField detailField colorField } }
     relations { field title entity by } parents { entity field isConnection by }
     actions { field argument title description isHarmful onlyIf unless flags returnsValue resultFields { name }
-        arguments { name type isObject fields { name title kind onCreate reference { entity } } } } } } }`;
+        arguments { name type isObject fields { name title kind onCreate reference { entity } } } } } } }
+fragment mutation on EntityMutation {
+  field inputType takesVersion arguments { name type isObject fields { name title description kind onCreate } }
+}`;
 
 interface Field {
   name: string;
@@ -111,9 +114,14 @@ interface Entity {
     description: string;
     arguments: { name: string; isObject: boolean; fields: { name: string }[] }[];
   }[];
-  canCreate: { field: string } | null;
-  canUpdate: { field: string } | null;
-  canDelete: { field: string } | null;
+  canCreate: Mutation | null;
+  canUpdate: Mutation | null;
+  canDelete: Mutation | null;
+}
+
+interface Mutation {
+  field: string;
+  arguments: { name: string; fields: { name: string }[] }[];
 }
 
 let database: TestDatabase;
@@ -542,6 +550,36 @@ describe("the catalogue of the console", () => {
       "updateExportTemplate",
       "deleteExportTemplate",
     ]);
+  });
+
+  test("describes the arguments of a mutation besides the id, the input and the version", async () => {
+    const { entities } = await catalogueFor(await allPermissions(database));
+    expect(named(entities, "erpMappingRules")?.canCreate).toEqual({
+      field: "createErpMappingRule",
+      inputType: "CreateErpMappingRuleInput",
+      takesVersion: false,
+      arguments: [
+        {
+          name: "recheck",
+          type: "Boolean",
+          isObject: false,
+          fields: [
+            {
+              name: "recheck",
+              title: "Recheck",
+              description: "Whether to import all orders with a mapping issue again.",
+              kind: "BOOLEAN",
+              onCreate: "OPTIONAL",
+            },
+          ],
+        },
+      ],
+    });
+    const others = entities
+      .flatMap(({ canCreate, canUpdate, canDelete }) => [canCreate, canUpdate, canDelete])
+      .filter((mutation) => mutation !== null && mutation.arguments.length > 0);
+    // The console asks for the arguments of creations only.
+    expect(others.map((mutation) => mutation?.field)).toEqual(["createErpMappingRule"]);
   });
 
   test("describes a table that a migration adds", async () => {

@@ -147,7 +147,7 @@ export const metadataDocument = `query Console($ifNot: String) {
 fragment entity on Entity {
   name typeName title titleOne description group icon keyField nameField detailField colorField
   secretField listField pagesField recordField defaultOrder defaultQuery hasHistory
-  canCreate { field inputType takesVersion }
+  canCreate { field inputType takesVersion arguments { ...argument } }
   canUpdate { field inputType takesVersion }
   canDelete { field inputType takesVersion }
   missing { verb permission description }

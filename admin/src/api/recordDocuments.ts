@@ -33,10 +33,17 @@ export function profileDocument(entity: Entity): string {
   return `query Profile { row: me { ${recordFields(entity)} } }`;
 }
 
-export function createDocument(entity: Entity): string {
+/** The document of a new row, with those of the mutation's other arguments that have variables. */
+export function createDocument(
+  entity: Entity,
+  variables: Readonly<Record<string, unknown>>,
+): string {
   const { field, inputType } = mutationOf(entity, "canCreate");
+  const input = { name: "input", variable: "input", type: `${inputType}!` };
+  const others = givenOf(entity.canCreate?.arguments ?? [], variables);
+  const { declared, call } = callOf(field, [input, ...others]);
   const secret = entity.secretField === null ? "" : ` ${name(entity.secretField)}`;
-  return `mutation Create($input: ${name(inputType)}!) { row: ${name(field)}(input: $input) { ${recordFields(entity)}${secret} } }`;
+  return `mutation Create${declared} { row: ${call} { ${recordFields(entity)}${secret} } }`;
 }
 
 export function updateDocument(entity: Entity): string {
@@ -102,7 +109,7 @@ function givenOf(
     .filter(({ variable }) => variable in variables);
 }
 
-/** The name of the variable for an argument of an action or a report. */
+/** The name of the variable for an argument of a mutation or a report. */
 export const variableOf = ({ name: own }: Pick<ConsoleArgument, "name">): string => `arg_${own}`;
 
 /** A call of a field with arguments from variables and with flags, and the declaration of the variables. */

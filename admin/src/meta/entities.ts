@@ -1,4 +1,5 @@
 import type {
+  ConsoleArgument,
   EntityDescription,
   EntityField,
   ReportDescription as Report,
@@ -44,7 +45,7 @@ export interface Me {
 
 /** A table that the caller may read. */
 export interface Entity extends EntityDescription {
-  canCreate: EntityMutation | null;
+  canCreate: CreateMutation | null;
   canUpdate: EntityMutation | null;
   canDelete: EntityMutation | null;
   missing: MissingPermission[];
@@ -57,6 +58,11 @@ export interface EntityMutation {
   field: string;
   inputType: string | null;
   takesVersion: boolean;
+}
+
+export interface CreateMutation extends EntityMutation {
+  /** The arguments besides `input`. */
+  arguments: ConsoleArgument[];
 }
 
 export interface MissingPermission {

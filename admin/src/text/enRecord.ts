@@ -41,6 +41,8 @@ export const enRecord = {
     nothing: "Nothing was found",
     nothingHint: "Try other values above.",
   },
+  /** The heading of the arguments beside the fields of a new row. */
+  options: "Options",
   emptyFields: "Empty fields are left out.",
   discardTitle: (title: string) => `Close “${title}” without running it?`,
   discardHint: "What you filled in is lost.",

@@ -4,6 +4,7 @@ import type { Row } from "../../meta/rows.ts";
 import { en } from "../../text/en.ts";
 import { Drawer, DrawerPage } from "../../ui/Drawer.tsx";
 import { useKeys } from "../../ui/keys.ts";
+import { argumentFields } from "./argumentFields.ts";
 import { FormProblem } from "./FormProblem.tsx";
 import { FormFields } from "./FormFields.tsx";
 import { LeaveDialog, LeaveGuard, SaveButton } from "./leaving.tsx";
@@ -74,7 +75,7 @@ interface NewRowFormProps {
   drawer?: string | undefined;
 }
 
-/** The form of a new row: its fields, errors that belong to no field, and the shortcut Ctrl S. */
+/** The form of a new row: its fields, the other arguments of the mutation, errors that belong to no field, and the shortcut Ctrl S. */
 export function NewRowForm({ entity, form, drawer }: NewRowFormProps): ReactNode {
   const { makeRow, newRowDrawer } = useNewRow(drawer);
   const { save } = form;
@@ -83,7 +84,12 @@ export function NewRowForm({ entity, form, drawer }: NewRowFormProps): ReactNode
     <>
       <LeaveGuard form={form} drawer={drawer} />
       {form.problem && <FormProblem message={form.problem.message} />}
-      <FormFields entity={entity} row={null} form={form} onNew={makeRow} />
+      <FormFields
+        entity={{ ...entity, fields: [...entity.fields, ...argumentFields(entity)] }}
+        row={null}
+        form={form}
+        onNew={makeRow}
+      />
       {newRowDrawer}
     </>
   );

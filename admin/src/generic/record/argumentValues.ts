@@ -3,7 +3,7 @@ import type { ConsoleArgument, EntityField } from "../../meta/entities.ts";
 import { enRecord } from "../../text/enRecord.ts";
 import { type FormValues, ValueError, toInputValue } from "./values.ts";
 
-/** The variables of the document of an action or a report, without empty arguments; errors by field where a value is missing or wrong. */
+/** The variables of the document of a mutation or a report, without empty arguments; errors by field where a value is missing or wrong. */
 export function variablesOf(
   args: readonly ConsoleArgument[],
   values: FormValues,

@@ -15,6 +15,8 @@ import { showToast } from "../../ui/Toasts.tsx";
 import type { Choices, ConflictState } from "../conflict/ConflictDialog.tsx";
 import { currenciesOf, restoredTogether } from "../conflict/currencies.ts";
 import { merge as mergeFields } from "../conflict/merge.ts";
+import { argumentFields } from "./argumentFields.ts";
+import { variablesOf } from "./argumentValues.ts";
 import { errorsByField } from "./errorsByField.ts";
 import { focusField, partialInputs } from "./fieldEditors.ts";
 import {
@@ -77,7 +79,10 @@ interface OpenConflict extends ConflictState {
 export function useRecordForm({ entity, row, initial, onSaved }: FormOptions): RecordForm {
   const queryClient = useQueryClient();
   const entities = useEntities();
-  const fields = entity.fields.filter((field) => (row ? field.onUpdate : field.onCreate) !== "NO");
+  const ownFields = entity.fields.filter(
+    (field) => (row ? field.onUpdate : field.onCreate) !== "NO",
+  );
+  const fields = row ? ownFields : [...ownFields, ...argumentFields(entity)];
   const loadedState = (from: Row | null): Base => ({
     row: from,
     values: from ? toFormValues(fields, from) : defaultValues(fields),
@@ -107,14 +112,18 @@ export function useRecordForm({ entity, row, initial, onSaved }: FormOptions): R
     }
   }
 
-  const inputOf = (from: FormValues, edited: FormValues): Record<string, unknown> => {
+  /** The variables of the mutation that saves the form. @throws FieldErrors */
+  const variablesFor = (from: Base, edited: FormValues): Record<string, unknown> => {
     const input: Record<string, unknown> = {};
-    const found: Record<string, string> = {};
-    for (const field of fields) {
+    const { variables, found } = variablesOf(
+      from.row === null ? (entity.canCreate?.arguments ?? []) : [],
+      edited,
+    );
+    for (const field of ownFields) {
       const value = edited[field.name];
       // Unchanged fields of a new row are omitted, so that the database sets their defaults.
       const isNeeded = row === null && field.onCreate === "REQUIRED";
-      if (value === undefined || (value === from[field.name] && !isNeeded)) continue;
+      if (value === undefined || (value === from.values[field.name] && !isNeeded)) continue;
       try {
         input[field.name] = toInputValue(field, value);
       } catch (error) {
@@ -123,18 +132,14 @@ export function useRecordForm({ entity, row, initial, onSaved }: FormOptions): R
       }
     }
     if (Object.keys(found).length > 0) throw new FieldErrors(found);
-    return input;
+    return from.row === null
+      ? { input, ...variables }
+      : { id: from.row.id, input, ifVersion: from.row.rowVersion ?? null };
   };
 
   const send = async (from: Base, edited: FormValues): Promise<Row> => {
-    const input = inputOf(from.values, edited);
-    const [query, variables] =
-      from.row === null
-        ? [createDocument(entity), { input }]
-        : [
-            updateDocument(entity),
-            { id: from.row.id, input, ifVersion: from.row.rowVersion ?? null },
-          ];
+    const variables = variablesFor(from, edited);
+    const query = from.row === null ? createDocument(entity, variables) : updateDocument(entity);
     const { row: saved } = await askOnce<{ row: Row }>(query, variables);
     // The row is saved, so a failed look-up of names is ignored.
     await addReferencedRows(entities, entity.fields, [saved]).catch(() => undefined);
@@ -227,7 +232,11 @@ export function useRecordForm({ entity, row, initial, onSaved }: FormOptions): R
         return;
       }
     }
-    const { byField, problem: rest } = errorsByField(error, entity, fields);
+    const { byField, problem: rest } = errorsByField(
+      error,
+      { fields: [...fields, ...entity.fields] },
+      fields,
+    );
     showErrors(byField);
     if (rest !== null) setProblem(rest);
   };

@@ -1,0 +1,68 @@
+import { type GraphQLArgument, type GraphQLSchema, getNamedType } from "graphql";
+import { guardOf } from "../auth/guards.ts";
+import { describeArguments } from "./consoleActions.ts";
+import type { ConsoleMutation, Verb } from "./consoleEntity.ts";
+import { inputFields } from "./consoleFields.ts";
+import { useOf } from "./consoleInputs.ts";
+import type { Named } from "./consoleReferences.ts";
+import type { EntityField } from "./entityDescription.ts";
+import { withoutNull } from "./rowNames.ts";
+
+/** A mutation before its arguments are described. */
+export type FoundMutation = Omit<ConsoleMutation, "arguments"> & {
+  args: readonly GraphQLArgument[];
+};
+
+/** The arguments that the console fills in by itself, or from the fields of the row. */
+const knownArguments = ["id", "input", "ifVersion"];
+
+/** Finds `create<Type>(input)`, `update<Type>(id, input)` or `delete<Type>(id)`, generated from tags or from a function. */
+export function findMutation(
+  schema: GraphQLSchema,
+  verb: Verb,
+  typeName: string,
+): FoundMutation | null {
+  const field = schema.getMutationType()?.getFields()[`${verb}${typeName}`];
+  if (!field) return null;
+  const argument = (name: string) => field.args.find((arg) => arg.name === name);
+  const input = argument("input");
+  const returns = getNamedType(field.type).name;
+  const fits =
+    verb === "delete"
+      ? argument("id") !== undefined && input === undefined
+      : input !== undefined &&
+        returns === typeName &&
+        (verb === "create") === (argument("id") === undefined);
+  if (!fits) return null;
+  return {
+    field: field.name,
+    inputType: input ? getNamedType(input.type).name : null,
+    takesVersion: argument("ifVersion") !== undefined,
+    guard: guardOf(field as { extensions: object }),
+    description: withoutNull((field.description ?? "").split("\n")[0] ?? ""),
+    args: field.args.filter(({ name }) => !knownArguments.includes(name)),
+  };
+}
+
+/** Describes the other arguments of a mutation for its form. */
+export function describeMutation(
+  build: GraphileBuild.Build,
+  found: FoundMutation | null,
+  fields: readonly EntityField[],
+  listed: Named,
+): ConsoleMutation | null {
+  if (!found) return null;
+  const { args, ...mutation } = found;
+  return { ...mutation, arguments: describeArguments(build, args, fields, listed) };
+}
+
+/** Whether the fields of a form have all values that a mutation requires. */
+export function isComplete(
+  schema: GraphQLSchema,
+  mutation: FoundMutation | null,
+  fields: readonly EntityField[],
+): boolean {
+  return Object.values(inputFields(schema, mutation)).every(
+    (input) => useOf(input) !== "REQUIRED" || fields.some(({ name }) => name === input.name),
+  );
+}
