@@ -10,10 +10,10 @@ import { sql } from "postgraphile/pg-sql2";
 import { withDefaults } from "../audit/auditedReads.ts";
 import { guardOf } from "../auth/guards.ts";
 import { type HideablePlace, hideablePlaces } from "../graphql/hiddenFields.ts";
-import { type FieldPart, compilationOf, fieldParts } from "./fieldPart.ts";
+import { compilationOf, fieldParts } from "./fieldPart.ts";
 import { chunkRows, objectJson, textSql } from "./jsonText.ts";
 import { recordedAnswer } from "./recordedAnswer.ts";
-import { nestedFields } from "./rowJson.ts";
+import { type FieldPart, nestedFields } from "./rowJson.ts";
 import { fieldOf, operationOf, unlessUnsupported } from "./selection.ts";
 import { sqlJsonFieldOf } from "./sqlJsonField.ts";
 import {

@@ -10,6 +10,7 @@ import {
 } from "graphql";
 import type { SQL } from "postgraphile/pg-sql2";
 import type { Fragments } from "../graphql/collectFields.ts";
+import type { Bindable, BindNth } from "../query/bind.ts";
 import { type Text, errorIfIncomplete, nullIfIncomplete, objectJson } from "./jsonText.ts";
 import { type RowCondition, type Row, listJson, oneJson } from "./rows.ts";
 import { UnsupportedSelection, fieldOf, fieldsOf, typeOf } from "./selection.ts";
@@ -23,6 +24,23 @@ export interface Compilation {
    * their rows to a parent row.
    */
   parts: ReadonlyMap<string, (node: FieldNode, within?: RowCondition) => Text>;
+}
+
+/** A field with resolved arguments. */
+export interface FieldPart {
+  /** Equal for all arguments that the same SQL serves. */
+  shape: string;
+  /** The parameters of that SQL. */
+  values: readonly Bindable[];
+  /** Whether the same arguments always resolve to the same values; relative dates do not. */
+  isCacheable?: boolean;
+  /**
+   * Whether PostgreSQL must plan each execution. A kept plan suits a page or a total, but in a statement with both the
+   * cost of the total decides, and the page would be found by sorting all matches.
+   */
+  usesCustomPlan?: boolean;
+  /** The JSON of a node of the field; `bind` refers to a parameter, and `within` joins the rows to a parent row. */
+  json: (compilation: Compilation, node: FieldNode, bind: BindNth, within?: RowCondition) => Text;
 }
 
 /** Identifies a field with its arguments, which resolve to the same values wherever they occur in a document. */
