@@ -451,6 +451,30 @@ test("a new mapping rule queues the re-import of orders if its box is checked", 
   await pool.query("delete from erp_mapping_rules where key in ('VOUCHER', 'GIFT CARD')");
 });
 
+test("related rows are narrowed by the default query of their list until it is unchecked", async () => {
+  const { token, userId } = await service.login([]);
+  const { rows } = await service.database.pool.query<{ id: string }>(
+    `with room as (insert into resources (name, kind) values ('Cellar', 'ROOM') returning id),
+     bookings as (
+       insert into resource_bookings (resource_id, booked_by_user_id, booked_by_name, title, starts_at, ends_at)
+       select r.id, $1, 'Anna', b.title, now() + b.days * interval '1 day', now() + b.days * interval '1 day' + interval '1 hour'
+       from room r, (values ('Past tasting', -9), ('Coming tasting', 9)) as b(title, days)
+     )
+     select id from room`,
+    [userId],
+  );
+  await withJourney({ browser, service }, { token }, async ({ page, open, expectAccessible }) => {
+    await open(`/resources/${rows[0]?.id}`);
+    await page.getByRole("tab", { name: "Bookings" }).click();
+    await page.getByRole("gridcell", { name: "Coming tasting" }).waitFor();
+    expect(await page.getByRole("gridcell", { name: "Past tasting" }).count()).toBe(0);
+    await expectAccessible();
+    await page.getByRole("checkbox", { name: "Only endsAt:>=today" }).uncheck();
+    await page.getByRole("gridcell", { name: "Past tasting" }).waitFor();
+    await page.getByRole("gridcell", { name: "Coming tasting" }).waitFor();
+  });
+});
+
 test("a rule about two fields names them by their titles", async () => {
   const { token } = await service.login([]);
   const { rows } = await service.database.pool.query<{ id: string }>(

@@ -112,6 +112,8 @@ export const en = {
       `You may read these rows but not add any${permission === null ? "" : `: that needs the permission ${permission}`}.`,
     emptyPlain: "Rows appear here when the service creates them.",
     noMatch: "Nothing matches this query",
+    /** Before the default query of a list. */
+    only: "Only",
     sortBy: (title: string) => `Sort by ${title}`,
     select: "Select",
     selectAll: "Select all that match",

@@ -34,6 +34,8 @@ export function RelatedList(props: RelatedListProps): ReactNode {
   const isDeleted = useDeletedRows(entity.name);
   const [range, setRange] = useState<readonly [number, number]>([0, 0]);
   const [order, setOrder] = useState<string | undefined>();
+  const defaultQuery = wanted.parentRow === null ? entity.defaultQuery : null;
+  const [isNarrowed, setNarrowed] = useState(defaultQuery !== null);
   const [widths, setWidths] = useState<Record<string, number>>({});
   const onRange = useCallback((first: number, last: number) => setRange([first, last]), []);
   // Omits the reference, whose value is the same in every row.
@@ -46,6 +48,7 @@ export function RelatedList(props: RelatedListProps): ReactNode {
     entity,
     columns,
     ...wanted,
+    query: isNarrowed ? `${wanted.query} AND (${defaultQuery})` : wanted.query,
     order: order === undefined ? [] : [order],
     range,
   });
@@ -65,11 +68,22 @@ export function RelatedList(props: RelatedListProps): ReactNode {
             {en.list.new(entity.titleOne)}
           </Button>
         )}
+        {defaultQuery !== null && (
+          <label className="choice">
+            <input
+              type="checkbox"
+              className="checkbox"
+              checked={isNarrowed}
+              onChange={(event) => setNarrowed(event.target.checked)}
+            />
+            {en.list.only} <code>{defaultQuery}</code>
+          </label>
+        )}
       </div>
       {rows.error !== null ? (
         <Failure error={rows.error} onRetry={rows.refetch} />
       ) : rows.total === 0 ? (
-        <p className="dim">{en.list.empty(entity.title)}</p>
+        <p className="dim">{isNarrowed ? en.list.noMatch : en.list.empty(entity.title)}</p>
       ) : (
         <Grid
           label={relation.title}
