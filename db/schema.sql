@@ -1562,6 +1562,12 @@ comment on table campaigns is '@group Marketing 30
 @update campaigns.update
 @delete campaigns.delete
 @audit Campaign
+@filter from scheduledAt:>=$value
+@filter to scheduledAt:<=$value
+@filter status status:$value
+@filter medium medium:$value
+@filter authorUserId authorUserId:$value
+@filter productId productId:$value
 @defaultOrder scheduled_at desc, id
 A marketing campaign, optionally for a product.';
 
@@ -4496,6 +4502,7 @@ comment on table public_holidays is '@group Office 59
 @mutations create update delete
 @audit PublicHoliday
 @defaultOrder holiday_on
+@defaultQuery holidayOn:>=today
 @label name holiday_on
 A public holiday, which does not count as a working day of an absence.';
 
@@ -5535,6 +5542,9 @@ comment on table users is '@group People 50
 @read users.read
 @audit User
 @auditReads
+@filter departmentId departmentId:$value
+@filter roleId roles.id:$value
+@filter isActive isActive:$value
 @defaultOrder email
 A member of staff.';
 

@@ -192,6 +192,9 @@ comment on table users is '@group People 50
 @read users.read
 @audit User
 @auditReads
+@filter departmentId departmentId:$value
+@filter roleId roles.id:$value
+@filter isActive isActive:$value
 @defaultOrder email
 A member of staff.';
 comment on column users.email is '@search word

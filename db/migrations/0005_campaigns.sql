@@ -45,6 +45,12 @@ comment on table campaigns is '@group Marketing 30
 @update campaigns.update
 @delete campaigns.delete
 @audit Campaign
+@filter from scheduledAt:>=$value
+@filter to scheduledAt:<=$value
+@filter status status:$value
+@filter medium medium:$value
+@filter authorUserId authorUserId:$value
+@filter productId productId:$value
 @defaultOrder scheduled_at desc, id
 A marketing campaign, optionally for a product.';
 comment on column campaigns.product_id is '@list 5

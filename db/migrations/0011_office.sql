@@ -202,6 +202,7 @@ comment on table public_holidays is '@group Office 59
 @mutations create update delete
 @audit PublicHoliday
 @defaultOrder holiday_on
+@defaultQuery holidayOn:>=today
 @label name holiday_on
 A public holiday, which does not count as a working day of an absence.';
 comment on column public_holidays.holiday_on is '@title Day

@@ -385,18 +385,24 @@ async function isRuleMissing(client: DemoClient): Promise<boolean> {
   );
 }
 
-/** Adds a note to each of the first customers that has none. Returns the number of new notes. */
+/**
+ * Adds the notes that no customer has, to the first customers without a note. The first customers are others when more
+ * have been imported. Returns the number of new notes.
+ */
 async function addNotes(client: DemoClient): Promise<number> {
-  const { customers } = await client.ask<{
-    customers: { nodes: { id: string; notes: { nodes: unknown[] } }[] };
-  }>(`{ customers(first: ${demoNotes.length}) { nodes { id notes(first: 1) { nodes { id } } } } }`);
-  const pairs = customers.nodes
-    .map(({ id, notes }, index) => ({ id, notes, body: demoNotes[index] }))
-    .filter(({ notes, body }) => notes.nodes.length === 0 && body !== undefined);
-  for (const { id, body } of pairs)
+  const { customers, customerNotes } = await client.ask<{
+    customers: { nodes: { id: string }[] };
+    customerNotes: { nodes: { body: string }[] };
+  }>(
+    `{ customers(query: "-notes.id:*", first: ${demoNotes.length}) { nodes { id } } customerNotes { nodes { body } } }`,
+  );
+  const known = new Set(customerNotes.nodes.map(({ body }) => body));
+  const missing = demoNotes.filter((body) => !known.has(body));
+  const pairs = customers.nodes.slice(0, missing.length);
+  for (const [index, { id }] of pairs.entries())
     await client.ask(
       "mutation ($input: CreateCustomerNoteInput!) { createCustomerNote(input: $input) { id } }",
-      { input: { customerId: id, body } },
+      { input: { customerId: id, body: missing[index] } },
     );
   return pairs.length;
 }

@@ -4,6 +4,7 @@ import { type Service, startService } from "../helpers/service.ts";
 
 let service: Service;
 let reader: { token: string; userId: string };
+let boss: { token: string; roleId: string };
 let anna: string;
 let bo: string;
 let departmentId: string;
@@ -11,6 +12,7 @@ let departmentId: string;
 beforeAll(async () => {
   service = await startService();
   reader = await service.login(["absences.read", "users.read"]);
+  boss = await service.login(["users.read", "campaigns.read"], "boss@example.com");
   const { pool } = service.database;
   const made = await pool.query<{ id: string }>(
     "insert into departments (name) values ('Buying') returning id",
@@ -135,5 +137,51 @@ describe("the arguments of @filter", () => {
     expect(await titles("(unreadOnly: true)")).toEqual(["Unread"]);
     expect((await titles("(unreadOnly: false)")).sort()).toEqual(["Read", "Unread"]);
     expect((await titles("(unreadOnly: null)")).sort()).toEqual(["Read", "Unread"]);
+  });
+});
+
+describe("the filters of users and campaigns", () => {
+  const nodesOf = async (text: string) => {
+    const { data, errors } = await service.ask(text, { token: boss.token });
+    expect(errors).toBeUndefined();
+    const { totalCount, nodes } = data.page as { totalCount: number; nodes: { name: string }[] };
+    expect(totalCount).toBe(nodes.length);
+    return nodes.map(({ name }) => name);
+  };
+  const users = (args: string) =>
+    nodesOf(
+      `{ page: userPages(${args}, includeTotalCount: true) { totalCount nodes { name: email } } }`,
+    );
+  const campaigns = (args: string) =>
+    nodesOf(
+      `{ page: campaignPages(${args}, includeTotalCount: true, orderBy: [TITLE_ASC]) { totalCount nodes { name: title } } }`,
+    );
+
+  test("select users by department, role and activity", async () => {
+    expect(await users(`departmentId: "${departmentId}"`)).toEqual(["anna@example.com"]);
+    expect(await users(`roleId: "${boss.roleId}"`)).toEqual(["boss@example.com"]);
+    await service.database.pool.query("update users set is_active = true where id = $1", [anna]);
+    expect(await users("isActive: false")).toEqual(["bo@example.com"]);
+    expect(await users(`isActive: false, departmentId: "${departmentId}"`)).toEqual([]);
+  });
+
+  test("select campaigns by period, status, medium, author and product", async () => {
+    const { rows } = await service.database.pool.query<{ id: string }>(
+      "insert into products (erp_product_number, name) values ('F1', 'Barolo') returning id",
+    );
+    const product = rows[0]?.id;
+    await service.database.pool.query(
+      `insert into campaigns (title, medium, price, status, scheduled_at, author_user_id, product_id) values
+        ('May', 'WEB', '1', 'DRAFT', '2027-05-01T10:00Z', $1, $3), ('June', 'PRINT', '1', 'COMPLETED', '2027-06-01T10:00Z', $2, null)`,
+      [anna, bo, product],
+    );
+    expect(await campaigns('from: "2027-05-01T10:00:00Z", to: "2027-05-31T00:00:00Z"')).toEqual([
+      "May",
+    ]);
+    expect(await campaigns('from: "2027-05-02T00:00:00Z"')).toEqual(["June"]);
+    expect(await campaigns("status: COMPLETED")).toEqual(["June"]);
+    expect(await campaigns("medium: WEB")).toEqual(["May"]);
+    expect(await campaigns(`authorUserId: "${bo}"`)).toEqual(["June"]);
+    expect(await campaigns(`productId: "${product}"`)).toEqual(["May"]);
   });
 });

@@ -18,7 +18,7 @@ import type { Row } from "../../meta/rows.ts";
 import { en } from "../../text/en.ts";
 import { currentPreferences } from "../../preferences.ts";
 import { Icon } from "../../ui/icons.tsx";
-import { directionOf, nextOrder } from "./order.ts";
+import { directionOf } from "./order.ts";
 import { type Place, placeAt, rememberPlace } from "./places.ts";
 import type { Rows } from "./useRows.ts";
 
@@ -48,7 +48,8 @@ interface GridProps {
   /** Absent where rows cannot be selected. */
   selection?: Selection;
   onSelection?: (selection: Selection) => void;
-  onOrder: (order: string | undefined) => void;
+  /** Called with the column by which people want to order. */
+  onOrder: (field: EntityField) => void;
   onRange: (first: number, last: number) => void;
   onWidth: (field: string, width: number) => void;
   /** Absent when rows have no key and so no page. */
@@ -68,7 +69,7 @@ function rowHeight(): number {
 
 /** A virtual grid (ARIA `grid`), which renders only the visible rows. */
 export function Grid(props: GridProps): ReactNode {
-  const { label, columns, widths, rows, order, selection, onSelection, onRange, onOpen } = props;
+  const { label, columns, widths, rows, selection, onSelection, onRange, onOpen } = props;
   // Column 0 selects rows.
   const firstColumn = selection === undefined ? 1 : 0;
   // The name column opens the row; without one, the first column does.
@@ -199,7 +200,7 @@ export function Grid(props: GridProps): ReactNode {
               x: () => toggle(row),
               s: () => {
                 const field = columns[currentColumn - 1];
-                if (field && field.orderBy.length > 0) props.onOrder(nextOrder(field, order));
+                if (field && field.orderBy.length > 0) props.onOrder(field);
               },
             }
           : {}),
@@ -380,7 +381,7 @@ function Head({
                 type="button"
                 tabIndex={-1}
                 aria-label={en.list.sortBy(field.title)}
-                onClick={() => onOrder(nextOrder(field, order))}
+                onClick={() => onOrder(field)}
               >
                 <span className="text">{field.title}</span>
                 {direction && <Icon name={direction === "ascending" ? "up" : "down"} />}

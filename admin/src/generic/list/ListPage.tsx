@@ -28,6 +28,7 @@ import { drawerOf } from "../record/drawers.ts";
 import { useDeletedRows } from "./deletedRows.ts";
 import { Grid, type GridHandle, type Selection } from "./Grid.tsx";
 import { neighbourCount, rememberNeighbours } from "./neighbours.ts";
+import { nextOrder } from "./order.ts";
 import { ChildTableNotice, UnknownList } from "./UnknownList.tsx";
 import { QueryField } from "./QueryField.tsx";
 import type { QueryFieldHandle } from "./queryFieldProps.ts";
@@ -222,7 +223,9 @@ function List({ entity }: { entity: Entity }): ReactNode {
             order={order}
             selection={selection}
             onSelection={setSelection}
-            onOrder={(next) => change({ order: next ?? "" })}
+            onOrder={(field) =>
+              change({ order: nextOrder(field, order, entity.defaultOrder) ?? "" })
+            }
             onRange={onRange}
             onWidth={(field, width) =>
               setListPreference(entity.name, { widths: { ...preference?.widths, [field]: width } })

@@ -15,9 +15,18 @@ export function directionOf(field: EntityField, order: readonly string[]): Direc
   return first.endsWith("_ASC") ? "ascending" : "descending";
 }
 
-/** The order after a click on the column's title: ascending, then descending, then the list's default. */
-export function nextOrder(field: EntityField, order: readonly string[]): string | undefined {
+/**
+ * The order after a click on the column's title: ascending, then descending, then the list's default, which is undefined.
+ * Where the default is by this column, its two directions take turns.
+ */
+export function nextOrder(
+  field: EntityField,
+  order: readonly string[],
+  defaultOrder: readonly string[],
+): string | undefined {
   const direction = directionOf(field, order);
-  if (direction === undefined) return orderOf(field, "ascending");
-  return direction === "ascending" ? orderOf(field, "descending") : undefined;
+  if (direction === "descending" && directionOf(field, defaultOrder) === undefined)
+    return undefined;
+  const next = orderOf(field, direction === "ascending" ? "descending" : "ascending");
+  return next === defaultOrder[0] ? undefined : next;
 }

@@ -10,6 +10,7 @@ import { Failure } from "../../ui/Failure.tsx";
 import { Icon } from "../../ui/icons.tsx";
 import { useDeletedRows } from "../list/deletedRows.ts";
 import { Grid } from "../list/Grid.tsx";
+import { nextOrder } from "../list/order.ts";
 import { useRows } from "../list/useRows.ts";
 import type { NewRow } from "./editorProps.ts";
 
@@ -36,6 +37,7 @@ export function RelatedList(props: RelatedListProps): ReactNode {
   const [order, setOrder] = useState<string | undefined>();
   const defaultQuery = wanted.parentRow === null ? entity.defaultQuery : null;
   const [isNarrowed, setNarrowed] = useState(defaultQuery !== null);
+  const shownOrder = order === undefined ? entity.defaultOrder : [order];
   const [widths, setWidths] = useState<Record<string, number>>({});
   const onRange = useCallback((first: number, last: number) => setRange([first, last]), []);
   // Omits the reference, whose value is the same in every row.
@@ -93,8 +95,8 @@ export function RelatedList(props: RelatedListProps): ReactNode {
           nameOf={(row) => rowName(entity, row)}
           rows={rows}
           isDeleted={isDeleted}
-          order={order === undefined ? entity.defaultOrder : [order]}
-          onOrder={setOrder}
+          order={shownOrder}
+          onOrder={(column) => setOrder(nextOrder(column, shownOrder, entity.defaultOrder))}
           onRange={onRange}
           onWidth={(field, width) => setWidths({ ...widths, [field]: width })}
           onOpen={open}
