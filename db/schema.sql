@@ -8623,7 +8623,7 @@ grant execute on function documentation_contents() to office_api;
 comment on function documentation_contents() is '@guard login
 @report Office 34
 @icon book
-@title Contents of the handbook
+@title Handbook contents
 The readable handbook pages as a tree: each page is followed by those below it, in the order of `position`.';
 
 CREATE OR REPLACE FUNCTION documentation_differences(documentation_page_id uuid, from_version integer, to_version integer DEFAULT NULL::integer)

@@ -781,7 +781,7 @@ under **Office**.
 ## Read and find
 
 `documentationContents` returns the pages as a tree with their numbers, such as `2.1`; in the console it is the report
-**Contents of the handbook**. `documentationPages` lists and filters them, and `documentationPage(id:)` reads one, with
+**Handbook contents**. `documentationPages` lists and filters them, and `documentationPage(id:)` reads one, with
 `parent` and `children`. Every login can read published pages. Drafts are visible to their author and to holders of
 `documentation.update`.
 `authorName` and `updatedByName` are names that every reader sees; `author` and `updatedBy` need `users.read`.

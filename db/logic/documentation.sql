@@ -289,7 +289,7 @@ $$ language plpgsql stable;
 comment on function documentation_contents is '@guard login
 @report Office 34
 @icon book
-@title Contents of the handbook
+@title Handbook contents
 The readable handbook pages as a tree: each page is followed by those below it, in the order of `position`.';
 
 create or replace function documentation_version(id uuid) returns documentation_versions as $$

@@ -225,7 +225,7 @@ describe("every list", () => {
         "Free resources",
         "Who is away",
         "Absence balances",
-        "Contents of the handbook",
+        "Handbook contents",
         "Search the handbook",
         "Deleted rows",
         "My sessions",
