@@ -709,6 +709,7 @@ describe("the catalogue of the console", () => {
       ["resourceBookings", "endsAt:>=today", ["STARTS_AT_ASC"]],
       ["absences", "endsOn:>=today OR status:REQUESTED", ["STARTS_ON_ASC"]],
       ["awayPeriods", "endsOn:>=today", ["STARTS_ON_ASC"]],
+      ["publicHolidays", "holidayOn:>=today", ["HOLIDAY_ON_ASC"]],
     ]);
   });
 
