@@ -401,8 +401,8 @@ test("an earlier slug of a handbook page leads to the page", async () => {
   await pool.query("delete from documentation_pages where id = $1", [rows[0]?.id]);
 });
 
-test("an absence is requested without a permission, rejected at its field when it overlaps, and shown with a readable title", async () => {
-  const { token } = await service.login([]);
+test("an absence is requested without a permission, rejected at its field when it overlaps, and shown with its person", async () => {
+  const { token } = await service.login([], "dora@example.com");
   await withJourney({ browser, service }, { token }, async ({ page, open }) => {
     const request = async (from: string, until: string) => {
       await open("/absences/new");
@@ -413,7 +413,7 @@ test("an absence is requested without a permission, rejected at its field when i
       await save(page);
     };
     await request("2027-07-05", "2027-07-16");
-    await page.getByRole("heading", { name: "Vacation", level: 1 }).waitFor();
+    await page.getByRole("heading", { name: "dora", level: 1 }).waitFor();
     await page.getByText("5 Jul 2027").first().waitFor();
     await request("2027-07-16", "2027-07-20");
     await page.getByText("There is an absence from 2027-07-05 to 2027-07-16 already").waitFor();
