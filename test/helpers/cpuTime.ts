@@ -26,3 +26,18 @@ export async function cpuTimeOfProcess(work: () => Promise<unknown>): Promise<nu
   const { user, system } = process.cpuUsage(before);
   return (user + system) / 1000;
 }
+
+/**
+ * The part of the CPU time of the process that the current thread took during `work`, from 0 to 1.
+ * Unlike a number of milliseconds, it is the same on a slow machine.
+ */
+export async function shareOfThread<T>(
+  work: () => Promise<T>,
+): Promise<{ result: T; share: number }> {
+  const threadBefore = process.threadCpuUsage();
+  const processBefore = process.cpuUsage();
+  const result = await work();
+  const thread = process.threadCpuUsage(threadBefore);
+  const all = process.cpuUsage(processBefore);
+  return { result, share: (thread.user + thread.system) / (all.user + all.system) };
+}
