@@ -12282,6 +12282,21 @@ begin
 end;
 $function$;
 
+CREATE OR REPLACE FUNCTION notify_of_outage(permission text, kind notification_kind, title text, since timestamp with time zone, error text)
+ RETURNS void
+ LANGUAGE sql
+AS $function$
+  select notify_users(z.user_ids, notify_of_outage.kind, notify_of_outage.title,
+    concat_ws(E'\n', nullif(notify_of_outage.error, ''), format('Since %s', local_text(notify_of_outage.since, z.time_zone))),
+    subject_key => iso_text(notify_of_outage.since))
+  from (
+    select time_zone_of(h.user_id) as time_zone, array_agg(h.user_id) as user_ids
+    from unnest(holders_of(notify_of_outage.permission)) as h(user_id)
+    group by 1
+  ) as z
+$function$;
+comment on function notify_of_outage(text,notification_kind,text,timestamp with time zone,text) is 'Notifies the holders of a permission of the start of an outage, in their time zones. `iso_text` of the start is the subject key.';
+
 CREATE OR REPLACE FUNCTION notify_of_systems()
  RETURNS void
  LANGUAGE plpgsql
@@ -12295,8 +12310,7 @@ begin
   if v_erp.erp_down_at < now() - interval '10 minutes' and not exists (
     select from notifications n where n.kind = 'ERP_DOWN' and n.subject_key = iso_text(v_erp.erp_down_at)
   ) then
-    perform notify_users(holders_of('erpsync.read'), 'ERP_DOWN', 'The ERP does not answer', v_erp.erp_error,
-      subject_key => iso_text(v_erp.erp_down_at));
+    perform notify_of_outage('erpsync.read', 'ERP_DOWN', 'The ERP does not answer', v_erp.erp_down_at, v_erp.erp_error);
   end if;
   select * into v_search from search_engine_state;
   -- After an outage, the changes that waited during it get ten more minutes for their delivery.
@@ -12307,8 +12321,8 @@ begin
     -- When the engine works again, the oldest waiting row changes until the backlog is empty.
     select from notifications n where n.kind = 'SEARCH_DOWN' and (n.subject_key = iso_text(v_since) or n.created_at > v_since)
   ) then
-    perform notify_users(holders_of('settings.update'), 'SEARCH_DOWN', 'The search engine accepts no changes',
-      nullif(concat_ws('; ', v_search.error, (select string_agg(distinct i.error, '; ') from search_indexes i)), ''), subject_key => iso_text(v_since));
+    perform notify_of_outage('settings.update', 'SEARCH_DOWN', 'The search engine accepts no changes', v_since,
+      concat_ws('; ', v_search.error, (select string_agg(distinct i.error, '; ') from search_indexes i)));
   end if;
 end;
 $function$;

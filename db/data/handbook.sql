@@ -659,8 +659,8 @@ to the top. Separate outages are not merged. Notifications are kept for 60 days.
 | `JOB_FAILED` | the user who started the job; for a job without an owner, such as a scheduled task, holders of `settings.update` | the job fails permanently; failures of one task are merged |
 | `INVITATION_ACCEPTED`, `INVITATION_UNDELIVERABLE` | the inviter | the invitation is accepted, or its mail fails permanently |
 | `IMPORT_ISSUES` | holders of `erpsync.read` | an import ends with more groups of issues, or more affected orders, than the previous one |
-| `ERP_DOWN` | holders of `erpsync.read` | the ERP has been unreachable for ten minutes; once for each outage |
-| `SEARCH_DOWN` | holders of `settings.update` | the search engine has been unreachable or rejected requests for ten minutes, or changes have waited that long; once for each outage |
+| `ERP_DOWN` | holders of `erpsync.read` | the ERP has been unreachable for ten minutes, with the start; once for each outage |
+| `SEARCH_DOWN` | holders of `settings.update` | the search engine has been unreachable or rejected requests for ten minutes, or changes have waited that long, with the start; once for each outage |
 | `ABSENCE_REQUESTED` | holders of `absences.update` | a colleague requests an absence; a change before the decision renews the notification |
 | `ABSENCE_DECIDED` | the absent user | another user approves, declines, cancels or enters it |
 | `BOOKING_CHANGED` | the user who booked | another user moves or cancels the booking; of a series, one notification with the number and the first of the changed bookings |

@@ -177,8 +177,7 @@ begin
   if v_erp.erp_down_at < now() - interval '10 minutes' and not exists (
     select from notifications n where n.kind = 'ERP_DOWN' and n.subject_key = iso_text(v_erp.erp_down_at)
   ) then
-    perform notify_users(holders_of('erpsync.read'), 'ERP_DOWN', 'The ERP does not answer', v_erp.erp_error,
-      subject_key => iso_text(v_erp.erp_down_at));
+    perform notify_of_outage('erpsync.read', 'ERP_DOWN', 'The ERP does not answer', v_erp.erp_down_at, v_erp.erp_error);
   end if;
   select * into v_search from search_engine_state;
   -- After an outage, the changes that waited during it get ten more minutes for their delivery.
@@ -189,8 +188,8 @@ begin
     -- When the engine works again, the oldest waiting row changes until the backlog is empty.
     select from notifications n where n.kind = 'SEARCH_DOWN' and (n.subject_key = iso_text(v_since) or n.created_at > v_since)
   ) then
-    perform notify_users(holders_of('settings.update'), 'SEARCH_DOWN', 'The search engine accepts no changes',
-      nullif(concat_ws('; ', v_search.error, (select string_agg(distinct i.error, '; ') from search_indexes i)), ''), subject_key => iso_text(v_since));
+    perform notify_of_outage('settings.update', 'SEARCH_DOWN', 'The search engine accepts no changes', v_since,
+      concat_ws('; ', v_search.error, (select string_agg(distinct i.error, '; ') from search_indexes i)));
   end if;
 end;
 $$ language plpgsql volatile;

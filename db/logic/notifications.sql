@@ -104,6 +104,20 @@ $$ language sql volatile;
 comment on function notify_users is
   'Notifies active users. Notifications of one kind and `subject_key` (default: `entity_id`) within an hour are merged.';
 
+create or replace function notify_of_outage(permission text, kind notification_kind, title text, since timestamptz, error text)
+returns void as $$
+  select notify_users(z.user_ids, notify_of_outage.kind, notify_of_outage.title,
+    concat_ws(E'\n', nullif(notify_of_outage.error, ''), format('Since %s', local_text(notify_of_outage.since, z.time_zone))),
+    subject_key => iso_text(notify_of_outage.since))
+  from (
+    select time_zone_of(h.user_id) as time_zone, array_agg(h.user_id) as user_ids
+    from unnest(holders_of(notify_of_outage.permission)) as h(user_id)
+    group by 1
+  ) as z
+$$ language sql volatile;
+comment on function notify_of_outage is
+  'Notifies the holders of a permission of the start of an outage, in their time zones. `iso_text` of the start is the subject key.';
+
 create or replace function unread_notification_count() returns integer as $$
 begin
   perform require_full_login();

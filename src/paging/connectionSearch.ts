@@ -5,7 +5,7 @@ import { QuerySyntaxError } from "../query/QuerySyntaxError.ts";
 import type { SearchTable } from "../query/searchTable.ts";
 import type { Condition } from "../query/compile.ts";
 import { compileQuery } from "../query/compile.ts";
-import type { QueryNode } from "../query/ast.ts";
+import type { QueryNode, QueryValue } from "../query/ast.ts";
 import { parseBoundQuery, requireQueryForValues } from "../query/boundValues.ts";
 import { parseFilter } from "../query/filters.ts";
 import { type SearchKind, searchKind } from "../query/searchKind.ts";
@@ -15,8 +15,8 @@ export interface CompiledSearch {
   table: SearchTable;
   kind: SearchKind;
   matches: Condition;
-  /** Whether it depends on the moment at which it was compiled, as `today` does. */
-  isRelative: boolean;
+  /** The first value that depends on the moment of compilation, such as `today`; null if there is none. */
+  relativeTime: QueryValue | null;
 }
 
 /** Compiles the text of a search with the values of its `$name`s. @throws PublicError */
@@ -44,7 +44,7 @@ function makeSearch(table: SearchTable): Search {
     const known = isCacheable ? cache.get(text) : undefined;
     if (known) return known;
     const search = withPosition(() => compileSearch(parseBoundQuery(text, values), table));
-    if (isCacheable && !search.isRelative) cache.set(text, search);
+    if (isCacheable && search.relativeTime === null) cache.set(text, search);
     return search;
   };
 }
@@ -78,13 +78,13 @@ function checkPeriod({ filters }: SearchTable, args: Readonly<Record<string, unk
 }
 
 function compileSearch(node: QueryNode, table: SearchTable): CompiledSearch {
-  let isRelative = false;
+  let relativeTime: QueryValue | null = null;
   const now = new Date();
-  const matches = compileQuery(node, table, () => {
-    isRelative = true;
+  const matches = compileQuery(node, table, (value) => {
+    relativeTime ??= value;
     return now;
   });
-  return { table, kind: searchKind(node, table), matches, isRelative };
+  return { table, kind: searchKind(node, table), matches, relativeTime };
 }
 
 function allOf(searches: readonly CompiledSearch[]): CompiledSearch | null {
@@ -97,7 +97,7 @@ function allOf(searches: readonly CompiledSearch[]): CompiledSearch | null {
       const conditions = searches.map(({ matches }) => sql.parens(matches(row, bind), true));
       return sql.join(conditions, " and ");
     },
-    isRelative: searches.some((search) => search.isRelative),
+    relativeTime: searches.find((search) => search.relativeTime)?.relativeTime ?? null,
   };
 }
 

@@ -50,11 +50,14 @@ export const SearchWatchesPlugin: GraphileConfig.Plugin = extendSchema((build) =
     const table = underPath("input", () => watchedTable(entity));
     checkGuard(tableGuard(table), caller);
     const searchTable = build.searchTable(table);
-    const { matches, isRelative } = underPath("input", () => searchOf(searchTable)(query, null));
-    if (isRelative)
-      throw badUserInput("query: a watch cannot use relative times such as today", {
-        path: ["input", "query"],
-      });
+    const { matches, relativeTime } = underPath("input", () => searchOf(searchTable)(query, null));
+    if (relativeTime) {
+      const { text, position, end } = relativeTime;
+      throw badUserInput(
+        `query: a watch cannot use relative times such as ${text} at position ${position + 1}`,
+        { path: ["input", "query"], position: position + 1, length: end - position },
+      );
+    }
     const row = sql.identifier(Symbol("row"));
     const { name, detail } = labelColumns(build, table);
     const shown = [name, ...(detail === null ? [] : [detail]), "id"].map(

@@ -6,6 +6,7 @@ import { QuerySyntaxError } from "./QuerySyntaxError.ts";
 import type { SearchRelation, SearchTable } from "./searchTable.ts";
 import { resolveField, resolveRelation, wordFields } from "./searchTable.ts";
 import { conditionOf, conditionWithin } from "./conditions.ts";
+import type { Clock } from "./timeSql.ts";
 import { rejectOperatorCharacters } from "./rejectOperatorCharacters.ts";
 import {
   containsText,
@@ -26,7 +27,7 @@ type BoundCondition = (row: SQL, bind: Bind) => SQL;
  * Throws a `QuerySyntaxError` for an unknown field, a value of the wrong type, an operator that the type lacks, and a
  * text of signs that no index finds.
  */
-export function compileQuery(node: QueryNode, table: SearchTable, clock: () => Date): Condition {
+export function compileQuery(node: QueryNode, table: SearchTable, clock: Clock): Condition {
   const condition = compileNode(node, { table, clock, crossed: 0, beginnings: new Set() });
   rejectOperatorCharacters(node, table);
   return (row, bind = bindValue) => condition(row, bind);
@@ -35,7 +36,7 @@ export function compileQuery(node: QueryNode, table: SearchTable, clock: () => D
 /** The table of a node, and the number of relations crossed. */
 type Place = {
   table: SearchTable;
-  clock: () => Date;
+  clock: Clock;
   crossed: number;
   /** The regular expressions of the query so far. */
   beginnings: Set<string>;

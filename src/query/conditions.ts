@@ -6,7 +6,7 @@ import { listCondition } from "./listSql.ts";
 import type { Reader } from "./readers.ts";
 import { readerOf } from "./readers.ts";
 import { rejectReversedRange, rejectTerm } from "./rejectTerm.ts";
-import { isTime, timeCondition } from "./timeSql.ts";
+import { type Clock, isTime, timeCondition } from "./timeSql.ts";
 import {
   beginsWithExactly,
   beginsWithText,
@@ -51,12 +51,7 @@ export function hasBeginnings(kind: FieldKind): boolean {
  * The condition of a term on its field, with values parsed by the field's kind. Throws a `QuerySyntaxError` for a value
  * of another kind, an unsupported operator, and a reversed range.
  */
-export function conditionOf(
-  term: TermNode,
-  field: SearchField,
-  name: string,
-  clock: () => Date,
-): Test {
+export function conditionOf(term: TermNode, field: SearchField, name: string, clock: Clock): Test {
   const { kind } = field;
   if (term.operator === "prefix" && !hasBeginnings(kind)) {
     rejectTerm(
@@ -76,7 +71,7 @@ const isSet: Test = (column) => sql`${column} is not null`;
 const hasElements: Test = (column) => sql`cardinality(${column}) > 0`;
 
 /** The condition of one value: the field's or a list item's. */
-function conditionOfValue(term: TermNode, field: SearchField, clock: () => Date): Test {
+function conditionOfValue(term: TermNode, field: SearchField, clock: Clock): Test {
   const { kind } = field;
   if (isTime(kind)) return timeCondition(term, kind, clock);
   if (kind === "text") return textCondition(term);

@@ -11,6 +11,9 @@ import { parseInstantValue } from "./values.ts";
 const RELATIVE = /^(?:now|today|yesterday|tomorrow)/;
 const UNUSED = new Date(0);
 
+/** The current moment, for a value such as `today`. */
+export type Clock = (value: QueryValue) => Date;
+
 type TimeKind = "instant" | "timestamp" | "date";
 
 export function isTime(kind: FieldKind): kind is TimeKind {
@@ -21,9 +24,9 @@ export function isTime(kind: FieldKind): kind is TimeKind {
  * The condition of a term on a time, or on a date as midnight UTC. `today` is the day in the caller's time zone, which
  * the database knows.
  */
-export function timeCondition(term: TermNode, kind: TimeKind, clock: () => Date): Test {
+export function timeCondition(term: TermNode, kind: TimeKind, clock: Clock): Test {
   const read = (value: QueryValue) =>
-    parseInstantValue(value, RELATIVE.test(value.text) ? clock() : UNUSED);
+    parseInstantValue(value, RELATIVE.test(value.text) ? clock(value) : UNUSED);
   const intervals = intervalsOf(term, read);
   return (column, bind) =>
     sql.join(

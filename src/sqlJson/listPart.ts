@@ -122,7 +122,7 @@ function resolvedPart(
   // Pages of text searches are found in steps, by one plan for all.
   const isSearchLeftToPlanner = search !== null && (search.kind === "values" || !isWholeTable);
   const usesCustomPlan = isSearchLeftToPlanner && counts;
-  return { shape, values, isCacheable: !search?.isRelative, usesCustomPlan, json };
+  return { shape, values, isCacheable: !search?.relativeTime, usesCustomPlan, json };
 }
 
 /** The part of a plain list. @throws PublicError */

@@ -63,15 +63,11 @@ describe("when the file store is", () => {
     await startQuickWorker();
     await proxy.cut();
     const { id } = await exports.start(wide, ids);
-    const failed = await waitFor(
-      "the export to fail",
-      async () => {
-        await runNextAttempt(id);
-        const job = await exports.job(id);
-        return job?.status === "failed" && job;
-      },
-      40_000,
-    );
+    const failed = await waitFor("the export to fail", async () => {
+      await runNextAttempt(id);
+      const job = await exports.job(id);
+      return job?.status === "failed" && job;
+    });
     expect(failed.errorMessage).toBe(
       "The file store cannot be reached (given up after 5 attempts)",
     );

@@ -574,13 +574,33 @@ describe("notifications are created for", () => {
     await sql(
       "insert into row_changes (reader, table_name, row_id, created_at) values ('search', 'products', uuidv7(), now() - interval '11 minutes')",
     );
+    const traveller = await person(["erpsync.read"]);
+    await sql("update users set time_zone = 'America/New_York' where id = $1", [traveller.userId]);
     await schedule();
     await schedule();
+    const since = async (zone: string) => {
+      const [row] = await sql<{ text: string }>(
+        "select local_text(erp_down_at, $1) as text from erp_cursors where entity = 'orders'",
+        [zone],
+      );
+      return `Since ${row?.text}`;
+    };
     expect(await inbox(reader.token, "kind:ERP_DOWN")).toMatchObject([
-      { title: "The ERP does not answer", body: "No answer", occurrences: 1 },
+      {
+        title: "The ERP does not answer",
+        body: `No answer\n${await since("Europe/Copenhagen")}`,
+        occurrences: 1,
+      },
+    ]);
+    expect(await inbox(traveller.token, "kind:ERP_DOWN")).toMatchObject([
+      { body: `No answer\n${await since("America/New_York")}`, occurrences: 1 },
     ]);
     expect(await inbox(office.token)).toMatchObject([
-      { kind: "SEARCH_DOWN", body: "Connection refused", occurrences: 1 },
+      {
+        kind: "SEARCH_DOWN",
+        body: expect.stringMatching(/^Connection refused\nSince \d{4}-\d\d-\d\d \d\d:\d\d$/),
+        occurrences: 1,
+      },
     ]);
     // The backlog drains: the oldest row is another one.
     await sql(
@@ -624,7 +644,7 @@ describe("an outage of the search engine", () => {
       {
         kind: "SEARCH_DOWN",
         title: "The search engine accepts no changes",
-        body: "The search engine is unreachable",
+        body: expect.stringMatching(/^The search engine is unreachable\nSince /),
         occurrences: 1,
       },
     ]);

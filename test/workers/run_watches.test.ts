@@ -764,8 +764,10 @@ describe("saving a watch", () => {
       "a relative time",
       { query: "updatedAt:>=today-7d" },
       {
-        message: "query: a watch cannot use relative times such as today",
+        message: "query: a watch cannot use relative times such as today-7d at position 13",
         path: ["input", "query"],
+        position: 13,
+        length: 8,
       },
     ],
     ["no event", { query: "x", events: [] }, { message: "events must name at least one event" }],

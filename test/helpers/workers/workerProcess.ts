@@ -19,8 +19,8 @@ export interface WorkerProcess {
 const started = new Set<WorkerProcess>();
 const withTestTasks = fileURLToPath(new URL("worker.ts", import.meta.url));
 
-/** Short enough that a dead worker's jobs are released within two seconds. */
-const heartbeatMs = 300;
+/** Short enough that a dead worker's jobs are released within three seconds, long enough for a live one on a busy machine. */
+const heartbeatMs = 500;
 
 /** The options of a worker process. */
 export interface WorkerProcessOptions {
