@@ -288,9 +288,14 @@ describe("links", () => {
       ...["[a](", "```a ", "~~~a ", "~~~a ```b ", "`a", "[a](b) "],
       ...["](a#", "](<a#", '](a "', "]( ", "\n[r]: a", "\n[r]: <a#", "[r][", "\n> > >", "\n[r]:\n"],
     ]) {
-      const started = performance.now();
-      await create({ body: text.repeat(Math.floor(199_000 / text.length)) });
-      expect(performance.now() - started).toBeLessThan(3_000);
+      const msOf = async (length: number) => {
+        const started = performance.now();
+        await create({ body: text.repeat(Math.floor(length / text.length)) });
+        return performance.now() - started;
+      };
+      const eighth = await msOf(25_000);
+      // Four times the linear growth, because other processes may slow down the second one; quadratic growth is 64.
+      expect(await msOf(199_000)).toBeLessThan(32 * Math.max(eighth, 100));
     }
   });
 });
@@ -552,7 +557,8 @@ describe("documentationDifferences", () => {
     await update(id, { body: `same\n${lines("b", 15_000)}` });
     const started = performance.now();
     const found = await shown(id, 1, 2);
-    expect(performance.now() - started).toBeLessThan(5_000);
+    // Comparing each line with each other one takes minutes.
+    expect(performance.now() - started).toBeLessThan(20_000);
     expect([found.length, found[0], found[15_001]]).toEqual([
       30_002,
       "body -1 same",
@@ -676,7 +682,7 @@ describe("the search", () => {
       await made({ tags: [...beginnings, `${n}`], body: `${word} `.repeat(5_000) });
     const started = performance.now();
     expect(await find(beginnings.join(" "))).toHaveLength(10);
-    expect(performance.now() - started).toBeLessThan(3_000);
+    expect(performance.now() - started).toBeLessThan(15_000);
   });
 
   test("limits the text and the number of results", async () => {
