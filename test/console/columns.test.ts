@@ -87,6 +87,10 @@ describe("a table without console tags", () => {
       await page.keyboard.type("Ann");
       await page.keyboard.press("Enter");
       await page.getByLabel(/^Held on/).fill("2026-12-01");
+      await page
+        .locator("[data-field=heldOn]")
+        .getByText(/Tuesday,? 1 December 2026/)
+        .waitFor();
       await page.getByLabel("Doors").fill("18:30");
       await page.getByLabel("Starts").fill("2026-12-01T19:00:00");
       await page.getByLabel("Fee").fill("249.5");

@@ -4,6 +4,8 @@ interface Formats {
   timeZone: string;
   date: Intl.DateTimeFormat;
   time: Intl.DateTimeFormat;
+  dateInFull: Intl.DateTimeFormat;
+  timeInFull: Intl.DateTimeFormat;
   hour: Intl.DateTimeFormat;
   number: Intl.NumberFormat;
   /** Number formats by the number of decimal places. */
@@ -45,6 +47,12 @@ function formatsOf(locale: string, timeZone: string): Formats {
     timeZone,
     date: new Intl.DateTimeFormat(locale, { dateStyle: "medium", timeZone: "UTC" }),
     time: new Intl.DateTimeFormat(locale, { dateStyle: "medium", timeStyle: "short", timeZone }),
+    dateInFull: new Intl.DateTimeFormat(locale, { dateStyle: "full", timeZone: "UTC" }),
+    timeInFull: new Intl.DateTimeFormat(locale, {
+      dateStyle: "full",
+      timeStyle: "short",
+      timeZone,
+    }),
     hour: new Intl.DateTimeFormat("en-GB", { hour: "2-digit", hourCycle: "h23", timeZone }),
     number: new Intl.NumberFormat(locale),
     decimals: new Map(),
@@ -60,6 +68,12 @@ export function formatTime(text: string): string {
   const date = new Date(text);
   return Number.isNaN(date.getTime()) ? text : formats.time.format(date);
 }
+
+/** Formats a date with its weekday, and the month as a word. */
+export const formatDateInFull = (date: Date): string => formats.dateInFull.format(date);
+
+/** Formats a moment with its weekday, the month as a word, and the time. */
+export const formatTimeInFull = (date: Date): string => formats.timeInFull.format(date);
 
 /** The hour of the day, 0 to 23. */
 export function hourNow(): number {

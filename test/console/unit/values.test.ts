@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, test } from "@jest/globals";
 import {
   ValueError,
+  dateInWords,
   defaultValues,
   dirtyNames,
   isRowKey,
@@ -284,4 +285,32 @@ test.each([
 ])("a reference to a row with an id takes a UUID or a number: %s", (text, isKey) => {
   const reference = { keyField: "id" } as EntityField["reference"];
   expect(isRowKey(field("eventId", "REFERENCE", { reference }), text)).toBe(isKey);
+});
+
+describe("the date of an editor in words", () => {
+  afterEach(() => setLocale("en-GB", "Europe/Copenhagen"));
+
+  test.each([
+    ["en-GB", "DATE", "2026-12-03", "Thursday 3 December 2026"],
+    ["da-DK", "DATE", "2026-12-03", "torsdag den 3. december 2026"],
+    ["en-GB", "TIME", "2026-12-03T19:00", "Thursday 3 December 2026 at 19:00"],
+    // The clock skips this hour.
+    ["en-GB", "TIME", "2026-03-29T02:30", "Sunday 29 March 2026 at 03:30"],
+  ] as const)("in %s, of the kind %s, for %s", (locale, kind, value, words) => {
+    setLocale(locale, "Europe/Copenhagen");
+    // Versions of ICU differ in the comma after the weekday and in the kinds of spaces.
+    const shown = dateInWords(field("on", kind), value);
+    expect(shown?.replaceAll(",", "").replace(/\s/g, " ")).toBe(words);
+  });
+
+  test.each([
+    ["an empty value", field("on", "DATE"), ""],
+    ["a date that does not exist", field("on", "DATE"), "2026-02-30"],
+    ["a text that is no time", field("at", "TIME"), "soon"],
+    ["several dates", field("on", "DATE", { isList: true }), "2026-12-03"],
+    ["a text", field("name", "TEXT"), "2026-12-03"],
+    ["a time of day", field("at", "CLOCK"), "18:30"],
+  ])("is null for %s", (_what, of, value) => {
+    expect(dateInWords(of, value)).toBeNull();
+  });
 });

@@ -29,8 +29,8 @@ export interface Stage {
   tokenId: string;
 }
 
-/** All kinds of callers, as in the access matrix with guards. */
-function principals({ keys, tokenId }: Stage): Principal[] {
+/** Callers with all permissions or none. */
+function generalPrincipals({ keys, tokenId }: Stage): Principal[] {
   const identity = (permissions: readonly string[], scoped: boolean, byToken: boolean) => ({
     userId: own.user,
     sessionId: byToken ? null : randomUUID(),
@@ -54,10 +54,18 @@ function principals({ keys, tokenId }: Stage): Principal[] {
       identity: identity(keys, false, true),
     },
     { name: powerless, expectedAs: [nobody, powerless], identity: identity([], true, true) },
+  ];
+}
+
+/** All kinds of callers, as in the access matrix with guards. */
+function principals(stage: Stage): Principal[] {
+  const { keys, tokenId } = stage;
+  return [
+    ...generalPrincipals(stage),
     ...keys.map((key) => ({
       name: `a token of ${key} alone`,
       expectedAs: [key],
-      identity: identity([key], true, true),
+      identity: tokenOf(tokenId, [key]),
     })),
   ];
 }
@@ -161,29 +169,30 @@ async function inParallel<Item, Result>(
   return results;
 }
 
-/** Principals that lack exactly one permission of the guard. */
-function lacking({ keys, tokenId }: Stage, { guard }: RootField): Principal[] {
-  return (typeof guard === "string" ? [] : guard).flatMap((missing) => {
-    const rest = new Set(keys.filter((key) => key !== missing));
-    return [false, true].map((scoped) => ({
-      name: `a ${scoped ? "token" : "session"} of all but ${missing}`,
-      expectedAs: [],
-      identity: {
-        ...tokenOf(tokenId, []),
-        sessionId: scoped ? null : randomUUID(),
-        tokenId: scoped ? tokenId : null,
-        permissions: rest,
-        scoped,
-      },
-    }));
+/**
+ * The principals that may not call a mutation and hold as much as possible: all permissions but one that the guard
+ * requires. No permission takes rights away, so that a caller with fewer of them can do no more.
+ * If the guard names no permission, the function decides, and the token lacks the keys that the description names.
+ */
+function lacking({ api, keys, tokenId }: Stage, field: RootField): Principal[] {
+  const allBut = (missing: readonly string[], scoped: boolean): Principal => ({
+    name: `a ${scoped ? "token" : "session"} of all but ${missing.join(" and ") || "nothing"}`,
+    expectedAs: [],
+    identity: {
+      ...tokenOf(
+        tokenId,
+        keys.filter((key) => !missing.includes(key)),
+      ),
+      sessionId: scoped ? null : randomUUID(),
+      tokenId: scoped ? tokenId : null,
+      scoped,
+    },
   });
+  if (typeof field.guard === "string") return [allBut(api.keysInDescription(field), true)];
+  return field.guard.flatMap((missing) => [allBut([missing], false), allBut([missing], true)]);
 }
 
-/**
- * Calls each mutation as every principal that its guard rejects.
- * If the guard names no permission, the function decides. Scoped tokens call it unless they hold a key that the
- * field's description names.
- */
+/** Calls each mutation as the callers that its guard rejects, with no permission or with as many as possible. */
 export async function findWrites(stage: Stage, mutations: readonly RootField[]): Promise<string[]> {
   const { api, hiding } = stage;
   const written: string[] = [];
@@ -193,11 +202,8 @@ export async function findWrites(stage: Stage, mutations: readonly RootField[]):
     // Usually one row of the caller and one of another user.
     const variants = await api.withIds(field);
     const some = [...new Set([variants[0] ?? field, variants.at(-1) ?? field])];
-    const open = typeof field.guard === "string" ? api.keysInDescription(field) : [];
-    const trying = [...principals(stage), ...lacking(stage, field)].filter(({ identity }) =>
-      typeof field.guard === "string"
-        ? !identity || (identity.scoped && !open.some((key) => identity.permissions.has(key)))
-        : !passes(field, identity),
+    const trying = [...generalPrincipals(stage), ...lacking(stage, field)].filter(({ identity }) =>
+      typeof field.guard === "string" ? !identity || identity.scoped : !passes(field, identity),
     );
     const tries = trying.flatMap((principal) => some.map((variant) => ({ principal, variant })));
     const answered = await inParallel(tries, async ({ principal: { name, identity }, variant }) =>

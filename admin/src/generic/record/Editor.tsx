@@ -18,7 +18,7 @@ import { focusField } from "./fieldEditors.ts";
 import { PictureField } from "./PictureField.tsx";
 import { ReferenceEditor } from "./ReferenceEditor.tsx";
 import { ReferenceListEditor } from "./ReferenceListEditor.tsx";
-import { hasSeconds } from "./values.ts";
+import { dateInWords, hasSeconds } from "./values.ts";
 
 /** A field of a form: label, editor, unit, hint and error. */
 export function Editor(props: EditorProps): ReactNode {
@@ -42,9 +42,11 @@ export function Editor(props: EditorProps): ReactNode {
   ]
     .filter((text) => text !== null)
     .join(" ");
-  const describedBy = [hint !== "" && `${id}-hint`, error !== undefined && `${id}-error`].filter(
-    (item) => item !== false,
-  );
+  const inWords = use === "NO" ? null : dateInWords(field, props.value);
+  const describedBy = [
+    (hint !== "" || inWords !== null) && `${id}-hint`,
+    error !== undefined && `${id}-error`,
+  ].filter((item) => item !== false);
   return (
     <div
       className={field.widget === "markdown" ? "field field-wide" : "field"}
@@ -90,9 +92,11 @@ export function Editor(props: EditorProps): ReactNode {
         </p>
       )}
       {needed !== undefined && <p className="hint">{needed}</p>}
-      {hint !== "" && (
+      {(hint !== "" || inWords !== null) && (
         <p className="hint" id={`${id}-hint`}>
-          <Description text={hint} />
+          {inWords !== null && <strong>{inWords}</strong>}
+          {inWords !== null && hint !== "" && " · "}
+          {hint !== "" && <Description text={hint} />}
         </p>
       )}
     </div>

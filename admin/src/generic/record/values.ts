@@ -4,8 +4,10 @@ import { textOf } from "../../meta/format.ts";
 import { type Row, listedRows } from "../../meta/rows.ts";
 import { enRecord } from "../../text/enRecord.ts";
 import {
+  formatDateInFull,
   formatDecimal,
   formatNumber,
+  formatTimeInFull,
   shownTimeZone,
   withDecimalPoint,
   withLocalSeparator,
@@ -205,6 +207,23 @@ export function fromAddressText(field: EntityField, text: string): FormValue {
     return text === "true" || text === "false" ? toFormValue(field, text === "true") : text;
   if (field.kind === "TIME" || field.kind === "CLOCK") return toFormValue(field, text) || text;
   return field.kind === "JSON" || field.isList ? text : toFormValue(field, text);
+}
+
+/**
+ * The date of an editor in words, in the user's locale; null for other values. Browsers write dates in inputs in their own
+ * language, so that a Danish user of an English browser may read a month as a day.
+ */
+export function dateInWords(field: EntityField, value: FormValue): string | null {
+  if (typeof value !== "string" || value === "" || field.isList) return null;
+  const isDate = field.kind === "DATE";
+  if (!isDate && field.kind !== "TIME") return null;
+  try {
+    const date = new Date(toInputValue(field, value) as string);
+    return isDate ? formatDateInFull(date) : formatTimeInFull(date);
+  } catch (error) {
+    if (error instanceof ValueError) return null;
+    throw error;
+  }
 }
 
 /** The names of the fields whose values differ from `base`. */
