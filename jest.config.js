@@ -23,7 +23,7 @@ export default {
   globalTeardown: "<rootDir>/test/helpers/globalTeardown.js",
   testSequencer: "<rootDir>/test/helpers/longestFirst.js",
   // For machines that are slow or busy: a test that hangs is the only one that waits so long.
-  testTimeout: 240_000,
+  testTimeout: 360_000,
   // Much of what tests do is to wait: for a server to start, for a job to be tried again, for a database to come back.
   maxWorkers: Math.min(8, Math.max(4, availableParallelism())),
   // Modules of a test file stay in a worker's memory after it; a worker beyond this is replaced.
