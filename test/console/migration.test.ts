@@ -69,11 +69,15 @@ describe("a table that a migration adds", () => {
       expect(await link.count()).toBe(0);
       // As an editor saves them: the service applies them and restarts its server.
       for (const { name, sql } of examples) await own.migration(name, sql);
-      await waitFor("the last example", async () => {
-        const query = `{ __type(name: "Product") { fields { name } } }`;
-        const { data } = await ask(query).catch(() => ({ data: null }));
-        return JSON.stringify(data).includes("isOrganic");
-      });
+      await waitFor(
+        "the last example",
+        async () => {
+          const query = `{ __type(name: "Product") { fields { name } } }`;
+          const { data } = await ask(query).catch(() => ({ data: null }));
+          return JSON.stringify(data).includes("isOrganic");
+        },
+        240_000,
+      );
       // The tab is looked at again. Without windows, the browser never hides it.
       await at.evaluate(`document.dispatchEvent(new Event("visibilitychange", { bubbles: true }))`);
       await link.click();
