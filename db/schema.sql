@@ -18209,15 +18209,22 @@ declare
 begin
   for v_column, v_rule in
     select d.name, case
-      when not pg_input_is_valid(d.value, 'numeric') then 'is beyond what a decimal can be'
+      when not pg_input_is_valid(d.value, d.type) then case
+        when d.type = 'numeric' then 'is beyond what a decimal can be'
+        when (pg_input_error_info(d.value, d.type)).sql_error_code = '22000' then 'must not end before it starts'
+        else 'is not a valid value'
+      end
+      when d.type <> 'numeric' or d.atttypmod < 0 then null
       when scale(trim_scale(d.value::numeric)) > d.places then format('can have %s decimals at most', d.places)
       when abs(d.value::numeric) >= power(10::numeric, d.digits) then format('can have %s digits before the point at most', d.digits)
     end
     from (
-      select a.attname as name, unrounded.input ->> a.attname as value, (a.atttypmod - 4) & 2047 as places,
-        ((a.atttypmod - 4) >> 16) - ((a.atttypmod - 4) & 2047) as digits
-      from pg_attribute a
-      where a.attrelid = unrounded.relation and a.atttypid = 'numeric'::regtype and a.atttypmod > 0 and not a.attisdropped
+      select a.attname as name, a.atttypid::regtype::text as type, unrounded.input ->> a.attname as value, a.atttypmod,
+        (a.atttypmod - 4) & 2047 as places, ((a.atttypmod - 4) >> 16) - ((a.atttypmod - 4) & 2047) as digits
+      from pg_attribute a join pg_type t on t.oid = a.atttypid
+      where a.attrelid = unrounded.relation and a.attnum > 0 and not a.attisdropped
+        -- A domain has messages for its checks, and an array or a composite type is JSON.
+        and t.typtype in ('b', 'r') and t.typcategory not in ('A', 'S') and t.typname not in ('json', 'jsonb')
     ) as d
     where d.value is not null
   loop
@@ -18232,7 +18239,7 @@ $function$;
 grant execute on function unrounded(regclass,jsonb) to office_api;
 
 comment on function unrounded(regclass,jsonb) is '@behavior -*
-Returns the columns of the input unchanged; fails when a decimal does not fit its column without rounding.';
+Returns the columns of the input unchanged; fails when a value does not fit its column without rounding.';
 
 CREATE OR REPLACE FUNCTION update_absence(id uuid, input absences, given text[])
  RETURNS absences

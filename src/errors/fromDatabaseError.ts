@@ -23,6 +23,9 @@ const raisedCodes: Record<string, ErrorCode> = {
 };
 
 const wrongTypeError = () => badUserInput("A value is not of its type or beyond its range");
+/** The bounds of a range in the wrong order, also in a generated column, which PostgreSQL computes before it checks. */
+const rangeOrderError = ({ routine }: DatabaseError) =>
+  routine === "range_serialize" ? badUserInput("The end must not be before the start") : null;
 const nulCharacterError = () => badUserInput("Text must not contain the character NUL");
 const tooLongError = () => badUserInput("A value is too long");
 const cancelledError = () =>
@@ -50,6 +53,7 @@ const answersBySqlState: Record<
   "23514": (_error, rule) =>
     badUserInput(`${subjectOf(rule)} ${rule?.message ?? "is not allowed"}`, fieldDetails(rule)),
   // Values.
+  "22000": rangeOrderError,
   "22003": wrongTypeError,
   "22P02": wrongTypeError,
   "22007": wrongTypeError,

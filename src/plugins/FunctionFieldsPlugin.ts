@@ -100,7 +100,7 @@ function inputFields(
           : attribute.extensions?.tags?.notNull !== undefined;
         return [
           build.inflection.attribute({ attributeName: name, codec }),
-          inputField(build, attribute, required),
+          inputField(build, codec, [name, attribute], required),
         ];
       }),
   );

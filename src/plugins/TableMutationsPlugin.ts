@@ -9,13 +9,7 @@ import {
 import { type FieldArgs, type Step, object } from "postgraphile/grafast";
 import { verbGuard } from "../auth/guards.ts";
 import { notFound } from "../errors/PublicError.ts";
-import {
-  columnNames,
-  deprecation,
-  inputField,
-  isWritable,
-  toColumns,
-} from "../schema/inputColumns.ts";
+import { columnValues, deprecation, inputField, isWritable } from "../schema/inputColumns.ts";
 
 type TableResource = PgResource<string, PgCodecWithAttributes>;
 type Verb = "create" | "update" | "delete";
@@ -144,17 +138,11 @@ function inputFields(
     Object.entries(codec.attributes)
       .filter(([name, attribute]) => isWritable(name, attribute, verb) && !owners.includes(name))
       .map(([name, attribute]) => {
-        if (
-          !build.getGraphQLTypeByPgCodec(attribute.codec.arrayOfCodec ?? attribute.codec, "input")
-        )
-          throw new Error(
-            `The column ${resource.name}.${name} has the type ${attribute.codec.name}, which no mutation can take. Give the column the tag \`@mutations off\`, or another type, such as \`jsonb\`.`,
-          );
         const required =
           verb === "create" && attribute.notNull === true && attribute.hasDefault !== true;
         return [
           build.inflection.attribute({ attributeName: name, codec }),
-          inputField(build, attribute, required),
+          inputField(build, codec, [name, attribute], required),
         ];
       }),
   );
@@ -166,7 +154,7 @@ interface MutationRequest {
 }
 
 function write(build: GraphileBuild.Build, resource: TableResource, verb: Verb, args: FieldArgs) {
-  const columns = columnNames(build, resource.codec);
+  const valuesOf = columnValues(build, resource.codec);
   const table = build.sql.compile(resource.codec.sqlType).text;
   const what = build.inflection.tableType(resource.codec);
   const $wanted = object({
@@ -177,7 +165,7 @@ function write(build: GraphileBuild.Build, resource: TableResource, verb: Verb, 
     resource.executor,
     $wanted,
     async (client: PgClient, wanted: MutationRequest) => {
-      const row = toColumns(wanted.input, columns);
+      const row = valuesOf(wanted.input);
       const { rows } = await client.query<{ id: string }>(
         statementFor(verb, table, row, wanted.id),
       );

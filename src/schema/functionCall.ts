@@ -6,7 +6,7 @@ import type {
 } from "postgraphile/@dataplan/pg";
 import { type FieldArgs, lambda } from "postgraphile/grafast";
 import type { SQL } from "postgraphile/pg-sql2";
-import { columnNames, toColumns } from "./inputColumns.ts";
+import { columnValues } from "./inputColumns.ts";
 import { databaseName } from "./databaseName.ts";
 
 /** A function in the database. */
@@ -34,20 +34,20 @@ export function callFunction(
   const { sql, dataplanPg } = build;
   const { TYPES, listOfCodec, pgSelect } = dataplanPg;
   const input = inputParameter(resource);
-  const columns = input ? columnNames(build, input.codec) : new Map<string, string>();
+  const valuesOf = input ? columnValues(build, input.codec) : () => ({});
   const passed = resource.parameters.map((parameter) => {
     const { name } = parameter;
     if (parameter === input)
       return {
         name,
         pgCodec: TYPES.jsonb,
-        step: lambda(args.getRaw("input"), (given) => toColumns(given, columns)),
+        step: lambda(args.getRaw("input"), valuesOf),
       };
     if (name === "given")
       return {
         name,
         pgCodec: listOfCodec(TYPES.text),
-        step: lambda(args.getRaw("input"), (given) => Object.keys(toColumns(given, columns))),
+        step: lambda(args.getRaw("input"), (given) => Object.keys(valuesOf(given))),
       };
     return {
       name,

@@ -15,7 +15,7 @@ import type { Statements } from "../auth/queryAsPrincipal.ts";
 import { type HideablePlace, hideablePlaces } from "../graphql/hiddenFields.ts";
 import { bindValue } from "../query/bind.ts";
 import { type FunctionResource, inputParameter } from "../schema/functionCall.ts";
-import { columnNames, toColumns } from "../schema/inputColumns.ts";
+import { columnValues } from "../schema/inputColumns.ts";
 import { compilationOf, fieldParts } from "./fieldPart.ts";
 import { objectJson, textSql } from "./jsonText.ts";
 import { recordedAnswer } from "./recordedAnswer.ts";
@@ -138,15 +138,15 @@ export function sqlJsonCall(
   if (!resource.isMutation || !resource.isUnique || !codec.attributes || codec.isAnonymous)
     return {};
   const input = inputParameter(resource);
-  const columns = input ? columnNames(build, input.codec) : new Map<string, string>();
+  const valuesOf = input ? columnValues(build, input.codec) : () => ({});
   const valueOf = (parameter: PgResourceParameter, args: Record<string, unknown>) => {
     const { name, codec: of } = parameter;
     if (parameter === input) {
-      const given = sql.value(JSON.stringify(toColumns(args.input, columns)));
+      const given = sql.value(JSON.stringify(valuesOf(args.input)));
       return sql`jsonb_populate_record(null::${of.sqlType}, ${given}::jsonb)`;
     }
     const value =
-      name === "given" ? Object.keys(toColumns(args.input, columns)) : args[argumentOf(parameter)];
+      name === "given" ? Object.keys(valuesOf(args.input)) : args[argumentOf(parameter)];
     return sql`${sql.value(value == null ? null : of.toPg(value))}::${of.sqlType}`;
   };
   const argumentOf = ({ name }: PgResourceParameter) => build.inflection.camelCase(name ?? "");

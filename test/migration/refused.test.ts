@@ -173,6 +173,16 @@ const refusals: Refused[] = [
     ],
   },
   {
+    what: "has a function whose input has a column that no input can have",
+    sql: `create type size as (width integer, depth integer);
+      ${sound.replace("name text not null", "name text not null, size size")}
+      comment on column cellars.size is 'How large it is.';
+      create function add_cellar(input cellars) returns cellars language sql volatile as 'select null::cellars';
+      comment on function add_cellar is '@guard products.create\nAdds a cellar.';
+      grant execute on function add_cellar to office_api;`,
+    says: ["The column cellars.size has the type size, which no mutation can take."],
+  },
+  {
     what: "has values of an enumeration that the API cannot spell",
     sql: `create type cellar_kind as enum ('free range', 'free-range', 'OPEN', 'BRØD & ØL', '10 %', 'true', '…');
       comment on type cellar_kind is 'The kind of a cellar.';
