@@ -5,7 +5,6 @@ import {
   type GraphQLSchema,
   getNamedType,
   isInputObjectType,
-  isLeafType,
   isRequiredArgument,
 } from "graphql";
 import type { PgCodecWithAttributes, PgResource } from "postgraphile/@dataplan/pg";
@@ -24,6 +23,7 @@ import {
   boundsOf,
   defaultOf,
   firstParagraph,
+  isShown,
   kindOf,
   typeProperties,
   unitsOf,
@@ -63,8 +63,7 @@ export function fieldsOf(
     const field = shown[name];
     known.add(name);
     if (!field || isHidden(attribute) || name === "id") return [];
-    // Intervals, ranges and composite values are objects: the console has no cell for them.
-    if (!isLeafType(getNamedType(field.type))) return [];
+    if (!isShown(field.type)) return [];
     const tags = attribute.extensions?.tags as Tags | undefined;
     const reference = references.get(attributeName) ?? referenceByName(build, type, name, listed);
     const onCreate = useOf(inputs.create[name]);
@@ -105,7 +104,7 @@ export function fieldsOf(
   const computed = computedFields(build, table).flatMap(([name, tags]) => {
     const field = shown[name];
     if (!field || known.has(name) || field.args.some(isRequiredArgument)) return [];
-    if (!isLeafType(getNamedType(field.type))) return [];
+    if (!isShown(field.type)) return [];
     // An id without a foreign key cannot become a link, and users cannot read it.
     if (getNamedType(field.type).name === "ID") return [];
     known.add(name);
@@ -177,7 +176,7 @@ export function fieldsOfRows(
   const fields = Object.entries(codec.attributes).flatMap(([attributeName, attribute]) => {
     const name = build.inflection.attribute({ attributeName, codec });
     const field = type.getFields()[name];
-    if (!field || !isLeafType(getNamedType(field.type))) return [];
+    if (!field || !isShown(field.type)) return [];
     const tags = attribute.extensions?.tags as Tags | undefined;
     const isId = getNamedType(field.type).name === "ID";
     const reference = isId

@@ -4,6 +4,7 @@ import {
   type GraphQLField,
   type GraphQLInputField,
   type GraphQLObjectType,
+  type GraphQLOutputType,
   type GraphQLType,
   getNamedType,
   getNullableType,
@@ -66,6 +67,12 @@ function currencyFieldOf(row: GraphQLObjectType, amount: string): string | null 
   const fields = row.getFields();
   const names = [`${amount}Currency`, "currency"];
   return names.find((name) => fields[name] && isLeafType(getNamedType(fields[name].type))) ?? null;
+}
+
+/** Whether the console shows values of a type: not intervals, ranges and composite values, which are objects, nor bytes. */
+export function isShown(type: GraphQLOutputType): boolean {
+  const named = getNamedType(type);
+  return isLeafType(named) && named.name !== "Base64EncodedBinary";
 }
 
 export function kindOf(type: GraphQLType): FieldKind {

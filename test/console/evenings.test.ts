@@ -17,6 +17,10 @@ let service: Service;
 let token: string;
 let userId: string;
 
+/** Whether a text does not fit into its place. */
+const isCut = (text: { scrollWidth?: number; clientWidth?: number }) =>
+  Number(text.scrollWidth) > Number(text.clientWidth);
+
 beforeAll(async () => {
   const [opened, started] = await Promise.all([launchBrowser(), startOwnSqlService(ownSql)]);
   browser = opened;
@@ -56,6 +60,18 @@ test("a row whose id is a number opens from its list, with its related rows", as
     await page.getByRole("heading", { level: 1, name: "Vault" }).waitFor();
     await page.getByRole("tab", { name: "Tastings" }).click();
     await page.getByText("No tastings").waitFor();
+  });
+});
+
+test("a list shows no bytes, and the title of its sorted number in full", async () => {
+  await withJourney({ browser, service }, { token }, async ({ page, open }) => {
+    await open("/tastingVenues?order=NUMBER_DESC");
+    await page.getByRole("gridcell").getByText("Vault").waitFor();
+    const titles = await page.getByRole("columnheader").allTextContents();
+    expect(titles.filter((title) => title.trim() !== "")).toEqual(["Name", "Number"]);
+    const title = page.locator("[aria-sort=descending] .text");
+    expect(await title.textContent()).toBe("Number");
+    expect(await title.evaluate(isCut)).toBe(false);
   });
 });
 

@@ -40,9 +40,9 @@ export function layoutOf(field: EntityField): Layout {
   const layout = layouts[field.kind];
   const isBadge = field.kind === "ENUM" && !field.isList;
   const longest = isBadge ? Math.max(...field.values.map(({ title }) => title.length)) : 0;
-  // The title of the sorted column is bold, with an arrow beside it.
+  // The title of the sorted column is bold, with an arrow beside it; a short one may consist of wide letters, as "Number".
   const title = field.title.length;
-  const titleWidth = field.orderBy.length > 0 ? title * 8 + 44 : title * 7 + 32;
+  const titleWidth = field.orderBy.length > 0 ? title * 8 + 52 : title * 7 + 32;
   // The longest value with the padding of cell and badge.
   const wanted = Math.max(titleWidth, longest * 7 + 44);
   // A number has its unit beside it, as "4,188 bottles".
