@@ -196,7 +196,7 @@ describe("rows below another row", () => {
 
 describe("the choices of a reference", () => {
   test("create a missing row and choose it", async () => {
-    await withJourney({ browser, service }, { token }, async ({ page, open, show }) => {
+    await withJourney({ browser, service }, { token }, async ({ page, open }) => {
       await open(`/products/${product}?tab=productRatings.productId`);
       await page.getByRole("button", { name: "New product rating" }).click();
       const rating = page.getByRole("dialog", { name: "New product rating" });
