@@ -18219,7 +18219,9 @@ begin
       when abs(d.value::numeric) >= power(10::numeric, d.digits) then format('can have %s digits before the point at most', d.digits)
     end
     from (
-      select a.attname as name, a.atttypid::regtype::text as type, unrounded.input ->> a.attname as value, a.atttypmod,
+      select a.attname as name, unrounded.input ->> a.attname as value, a.atttypmod,
+        -- With its length, because `bit` alone has one digit. The digits of a decimal are checked below.
+        format_type(a.atttypid, case when a.atttypid <> 'numeric'::regtype then a.atttypmod end) as type,
         (a.atttypmod - 4) & 2047 as places, ((a.atttypmod - 4) >> 16) - ((a.atttypmod - 4) & 2047) as digits
       from pg_attribute a join pg_type t on t.oid = a.atttypid
       where a.attrelid = unrounded.relation and a.attnum > 0 and not a.attisdropped

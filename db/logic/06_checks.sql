@@ -74,7 +74,7 @@ create or replace function column_message(relation regclass, attribute text, oth
 $$ language sql stable;
 
 -- Rejects decimals that the column would round, and text that is no value of the column's type. PostgreSQL's error names
--- no column.
+-- no column. The name tells only the first, because servers of the previous release call it during an upgrade.
 create or replace function unrounded(relation regclass, input jsonb) returns jsonb as $$
 declare
   v_column text;
@@ -92,7 +92,9 @@ begin
       when abs(d.value::numeric) >= power(10::numeric, d.digits) then format('can have %s digits before the point at most', d.digits)
     end
     from (
-      select a.attname as name, a.atttypid::regtype::text as type, unrounded.input ->> a.attname as value, a.atttypmod,
+      select a.attname as name, unrounded.input ->> a.attname as value, a.atttypmod,
+        -- With its length, because `bit` alone has one digit. The digits of a decimal are checked below.
+        format_type(a.atttypid, case when a.atttypid <> 'numeric'::regtype then a.atttypmod end) as type,
         (a.atttypmod - 4) & 2047 as places, ((a.atttypmod - 4) >> 16) - ((a.atttypmod - 4) & 2047) as digits
       from pg_attribute a join pg_type t on t.oid = a.atttypid
       where a.attrelid = unrounded.relation and a.attnum > 0 and not a.attisdropped

@@ -19,6 +19,7 @@ const crates = `
     pauses interval[],
     photo bytea,
     details jsonb,
+    seals bit(3),
     scanner inet
   );
   comment on table crates is E'@read products.read\\n@create products.update\\n@update products.update\\n@mutations create update\\n@audit off because it is made by a test\\nCrates of bottles.';
@@ -31,6 +32,7 @@ const crates = `
   comment on column crates.matures is 'How long it matures.';
   comment on column crates.pauses is 'Pauses on the way.';
   comment on column crates.photo is 'A picture.';
+  comment on column crates.seals is 'Which seals are whole.';
   comment on column crates.details is 'Details.';
   comment on column crates.scanner is 'The address of the scanner.';
   select protect_table('crates');
@@ -118,6 +120,15 @@ describe("a mutation takes", () => {
   test("JSON as it is", async () => {
     const details = { start: { value: 1 }, list: [null, { a: "b" }] };
     expect((await create({ details })).data.createCrate.details).toEqual(details);
+  });
+
+  test("bits of the column's length", async () => {
+    const { data, errors } = await service.ask(
+      `mutation { createCrate(input: { label: "Sealed", seals: "101" }) { seals } }`,
+      { token },
+    );
+    expect(errors).toBeUndefined();
+    expect(data.createCrate).toEqual({ seals: "101" });
   });
 
   test("them as the input of a function", async () => {

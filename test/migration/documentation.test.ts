@@ -173,7 +173,7 @@ describe("docs/database.md", () => {
   describe("after its migrations", () => {
     const answers: { expected: { errors?: string[] }; actual: Answer }[] = [];
 
-    // Not a test, so that each part has a timeout of its own: all of it takes minutes on a slow machine.
+    // The examples take minutes on a slow machine. Here, they do not count towards the timeout of a test.
     beforeAll(async () => {
       for (const { changes, requests } of stagesOf(examples)) {
         for (const example of changes) await write(example);
