@@ -92,16 +92,17 @@ begin
       when abs(d.value::numeric) >= power(10::numeric, d.digits) then format('can have %s digits before the point at most', d.digits)
     end
     from (
-      select a.attname as name, unrounded.input ->> a.attname as value, a.atttypmod,
+      select a.attname as name, g.value, a.atttypmod,
         -- With its length, because `bit` alone has one digit. The digits of a decimal are checked below.
         format_type(a.atttypid, case when a.atttypid <> 'numeric'::regtype then a.atttypmod end) as type,
         (a.atttypmod - 4) & 2047 as places, ((a.atttypmod - 4) >> 16) - ((a.atttypmod - 4) & 2047) as digits
-      from pg_attribute a join pg_type t on t.oid = a.atttypid
-      where a.attrelid = unrounded.relation and a.attnum > 0 and not a.attisdropped
+      from jsonb_each_text(unrounded.input) as g
+        join pg_attribute a on a.attrelid = unrounded.relation and a.attname = g.key::name and a.attnum > 0 and not a.attisdropped
+        join pg_type t on t.oid = a.atttypid
+      where g.value is not null
         -- A domain has messages for its checks, and an array or a composite type is JSON.
         and t.typtype in ('b', 'r') and t.typcategory not in ('A', 'S') and t.typname not in ('json', 'jsonb')
     ) as d
-    where d.value is not null
   loop
     if v_rule is not null then
       perform fail('OF400', camel_case(v_column) || ' ' || v_rule,
