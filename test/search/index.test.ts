@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "@jest/globals";
 import { uniquePrefix } from "../helpers/sharedEngine.ts";
 import { startProxy } from "../helpers/proxy.ts";
 import { waitFor } from "../helpers/waitFor.ts";
@@ -19,6 +19,7 @@ beforeAll(async () => {
   worker = await search.startWorker();
   await settled();
 });
+afterEach(() => search.proxy.restore());
 afterAll(async () => {
   await endWorkers();
   await search.stop();
@@ -190,6 +191,8 @@ describe("a database change", () => {
       (await query("select down_at, error from search_engine_state where down_at is not null"))
         .rows[0];
     await settled();
+    // The worker records the end of the previous test's outage after it has delivered the changes.
+    await waitFor("the last outage to end", async () => !(await outage()));
     await search.proxy.cut();
     await query("select queue_search_indexing(true)");
     const down = await waitFor("the outage to be recorded", outage);

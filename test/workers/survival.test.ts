@@ -17,6 +17,13 @@ beforeAll(async () => {
 afterAll(() => db?.drop());
 beforeEach(async () => {
   gate = await startGate();
+  // PostgreSQL may still execute the last statement of a killed worker, such as a heartbeat.
+  await waitFor("the connections of killed workers to end", async () => {
+    const { rows } = await db.query(
+      "select from pg_stat_activity where datname = current_database() and application_name like 'office%'",
+    );
+    return rows.length === 0;
+  });
   // Removes what killed workers of the previous test left.
   await db.query(`truncate ${tenant}.test_effects; delete from graphile_worker._private_jobs`);
   await db.query("delete from office_jobs.workers");

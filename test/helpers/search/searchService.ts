@@ -107,22 +107,18 @@ export async function startSearchService(
       return (hits ?? []).map(({ document }) => document.id);
     },
     async finds(q, names, { type = "products", field = "name" } = {}) {
-      await waitFor(
-        `a search for ${q} to find ${names.join(", ") || "nothing"}`,
-        async () => {
-          const config = keys.get(type) ?? (await self.config(type));
-          keys.set(type, config);
-          const found = await clientFor(config.scopedApiKey)
-            .collections<Record<string, string>>(config.collectionName)
-            .documents()
-            .search({ q, query_by: field, per_page: 100 })
-            .catch(() => null);
-          if (found === null) return false;
-          const there = (found.hits ?? []).map(({ document }) => document[field]).toSorted();
-          return there.join("|") === names.toSorted().join("|");
-        },
-        30_000,
-      );
+      await waitFor(`a search for ${q} to find ${names.join(", ") || "nothing"}`, async () => {
+        const config = keys.get(type) ?? (await self.config(type));
+        keys.set(type, config);
+        const found = await clientFor(config.scopedApiKey)
+          .collections<Record<string, string>>(config.collectionName)
+          .documents()
+          .search({ q, query_by: field, per_page: 100 })
+          .catch(() => null);
+        if (found === null) return false;
+        const there = (found.hits ?? []).map(({ document }) => document[field]).toSorted();
+        return there.join("|") === names.toSorted().join("|");
+      });
     },
     async stop() {
       await service.stop();
