@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import type { Browser, Page } from "playwright-core";
+import type { Browser, Page, Request } from "playwright-core";
 import { launchBrowser } from "../helpers/console/browser.ts";
 import { type Journey, tabTo, withJourney } from "../helpers/console/journey.ts";
 import { type Service, startService } from "../helpers/service.ts";
@@ -229,15 +229,31 @@ describe("unsaved edits", () => {
           );
           return rows.length;
         };
+        const isUnread = (request: Request) => (request.postData() ?? "").includes("query Unread");
+        const outage = Promise.withResolvers<undefined>();
+        await page.route("**/graphql", async (route) => {
+          if (!isUnread(route.request())) return route.continue();
+          const response = await route.fetch();
+          await outage.promise;
+          return route.fulfill({ response });
+        });
         await open("/products/new");
         await field(page, "Name").fill(name);
         await page.getByLabel(/^Number/).fill(randomUUID());
 
         await context.setOffline(true);
         await save(page);
-        await page.getByText("The server does not answer. What you typed is kept").waitFor();
+        const warning = page.getByText("The server does not answer. What you typed is kept");
+        await warning.waitFor();
         expect(await field(page, "Name").inputValue()).toBe(name);
         await show("away");
+        // The response to an earlier request does not end the warning.
+        const late = page.waitForResponse((response) => isUnread(response.request()));
+        outage.resolve(undefined);
+        await (await late).finished();
+        await page.evaluate("new Promise((done) => requestAnimationFrame(() => setTimeout(done)))");
+        expect(await warning.isVisible()).toBe(true);
+        await page.unroute("**/graphql");
         await context.setOffline(false);
         // The console notices by itself that the server is back.
         await page.locator(".bar").waitFor({ state: "detached" });

@@ -27,7 +27,7 @@ interface WireAnswer<T> {
   errors?: WireError[];
 }
 
-/** Whether the server responded to the last request. */
+/** Whether the server responds. */
 type Reachability = "reachable" | "away";
 type Listener = (state: Reachability) => void;
 const listeners = new Set<Listener>();
@@ -79,21 +79,30 @@ export async function ask<T>(
   return answer.data;
 }
 
+/** The number of requests sent, and that number at the last failure. */
+let sent = 0;
+let sentAtFailure = 0;
+
+function unreachable(cause: unknown): UnreachableError {
+  sentAtFailure = sent;
+  setReachability("away");
+  return new UnreachableError(cause);
+}
+
 async function send(request: RequestInit): Promise<Response> {
+  const number = ++sent;
   let response: Response;
   try {
     response = await fetch("/graphql", request);
   } catch (error) {
     if (error instanceof DOMException && error.name === "AbortError") throw error;
-    setReachability("away");
-    throw new UnreachableError(error);
+    throw unreachable(error);
   }
   // Sent by a proxy whose server does not respond, or by a server that shuts down.
-  if ([502, 503, 504].includes(response.status)) {
-    setReachability("away");
-    throw new UnreachableError(new Error(`status ${response.status}`));
-  }
-  setReachability("reachable");
+  if ([502, 503, 504].includes(response.status))
+    throw unreachable(new Error(`status ${response.status}`));
+  // A response to an earlier request can arrive after the failure.
+  if (number > sentAtFailure) setReachability("reachable");
   return response;
 }
 
