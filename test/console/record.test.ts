@@ -230,12 +230,25 @@ describe("unsaved edits", () => {
           return rows.length;
         };
         const isUnread = (request: Request) => (request.postData() ?? "").includes("query Unread");
+        const isCreate = (request: Request) =>
+          (request.postData() ?? "").includes("mutation Create");
         const outage = Promise.withResolvers<undefined>();
+        let isHeld = false;
+        let losesResponse = false;
         await page.route("**/graphql", async (route) => {
-          if (!isUnread(route.request())) return route.continue();
-          const response = await route.fetch();
-          await outage.promise;
-          return route.fulfill({ response });
+          const request = route.request();
+          if (isUnread(request) && !isHeld) {
+            isHeld = true;
+            const response = await route.fetch();
+            await outage.promise;
+            return route.fulfill({ response });
+          }
+          if (isCreate(request) && losesResponse) {
+            losesResponse = false;
+            await route.fetch();
+            return route.abort("failed");
+          }
+          return route.continue();
         });
         await open("/products/new");
         await field(page, "Name").fill(name);
@@ -253,20 +266,12 @@ describe("unsaved edits", () => {
         await (await late).finished();
         await page.evaluate("new Promise((done) => requestAnimationFrame(() => setTimeout(done)))");
         expect(await warning.isVisible()).toBe(true);
-        await page.unroute("**/graphql");
         await context.setOffline(false);
         // The console notices by itself that the server is back.
         await page.locator(".bar").waitFor({ state: "detached" });
 
         // The server runs the mutation, but the response is lost.
-        let isLost = false;
-        await page.route("**/graphql", async (route) => {
-          if (isLost || !(route.request().postData() ?? "").includes("mutation Create"))
-            return route.continue();
-          isLost = true;
-          await route.fetch();
-          return route.abort("failed");
-        });
+        losesResponse = true;
         await save(page);
         await waitFor("the product", async () => (await count()) === 1);
         await page.getByRole("button", { name: /^Save/ }).and(page.locator(":enabled")).waitFor();
