@@ -3,6 +3,7 @@ import type { Browser } from "playwright-core";
 import { launchBrowser } from "../helpers/console/browser.ts";
 import { withJourney } from "../helpers/console/journey.ts";
 import { type Service, startService } from "../helpers/service.ts";
+import { waitFor } from "../helpers/waitFor.ts";
 
 let browser: Browser;
 let service: Service;
@@ -64,6 +65,23 @@ describe("a page whose script is missing, as after an update", () => {
       await page.unroute("**/assets/RecordPage-*.js");
       await page.getByRole("button", { name: "Reload" }).click();
       await page.getByRole("heading", { level: 1, name: "Barolo" }).waitFor();
+    });
+  });
+
+  test("is loaded again by itself, as after an outage while scripts were loaded in advance", async () => {
+    await withJourney({ browser, service }, { token }, async ({ page, open, expectProblem }) => {
+      expectProblem("ERR_FAILED");
+      let failures = 0;
+      // The page of a row needs the menu too, which the browser does not request again.
+      await page.route("**/assets/Menu-*.js", (route) =>
+        failures++ === 0 ? route.abort() : route.continue(),
+      );
+      await open("/products");
+      await page.getByRole("gridcell").getByText("Barolo").waitFor();
+      await waitFor("the failure", () => failures === 1);
+      await page.getByRole("gridcell").getByText("Barolo").click();
+      await page.getByRole("heading", { level: 1, name: "Barolo" }).waitFor();
+      expect(failures).toBe(2);
     });
   });
 

@@ -1,5 +1,6 @@
 import { type ComponentType, type ReactNode, useEffect, useState } from "react";
 import { Button } from "react-aria-components";
+import { ask } from "../api/ask.ts";
 import { en } from "../text/en.ts";
 import { useLoaded } from "./useLoaded.ts";
 
@@ -55,6 +56,35 @@ function Trouble({ title, hint, onRetry, children }: TroubleProps): ReactNode {
   );
 }
 
+const reloadedKey = "console.reloaded";
+
+/**
+ * Loads the console again when the server responds, but not a second time for the same address; returns whether it does.
+ * Browsers do not request a script again that failed to load, for example in a short outage or because a new version
+ * replaced it.
+ */
+async function reloadOnce(): Promise<boolean> {
+  try {
+    await ask("{ __typename }");
+    if (sessionStorage.getItem(reloadedKey) === location.href) return false;
+    sessionStorage.setItem(reloadedKey, location.href);
+  } catch {
+    // There is no response, or the browser stores nothing.
+    return false;
+  }
+  location.reload();
+  return true;
+}
+
+/** Allows the next failure to load the console again. */
+function forgetReload(): void {
+  try {
+    sessionStorage.removeItem(reloadedKey);
+  } catch {
+    // The browser stores nothing.
+  }
+}
+
 /** A page whose script is loaded when it opens. The router loads it before it shows the page. */
 export function lazyPage(load: () => Promise<ComponentType>) {
   let loaded: ComponentType | null = null;
@@ -65,20 +95,19 @@ export function lazyPage(load: () => Promise<ComponentType>) {
     const [state, setState] = useState({ Page: loaded, hasFailed: false });
     const { Page, hasFailed } = state;
     useEffect(() => {
-      if (Page || hasFailed) return;
-      preload().then(
-        () => setState({ Page: loaded, hasFailed: false }),
-        () => setState({ Page: null, hasFailed: true }),
-      );
-    }, [Page, hasFailed]);
+      if (Page) forgetReload();
+      else
+        preload().then(
+          () => setState({ Page: loaded, hasFailed: false }),
+          async () => {
+            if (!(await reloadOnce())) setState({ Page: null, hasFailed: true });
+          },
+        );
+    }, [Page]);
     if (hasFailed)
       return (
-        <Trouble
-          title={en.crash.notLoaded}
-          hint={en.crash.notLoadedHint}
-          onRetry={() => setState({ Page: null, hasFailed: false })}
-        >
-          <Button className="button" onPress={() => location.reload()}>
+        <Trouble title={en.crash.notLoaded} hint={en.crash.notLoadedHint}>
+          <Button className="button button-primary" onPress={() => location.reload()}>
             {en.crash.reload}
           </Button>
         </Trouble>
