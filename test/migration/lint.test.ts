@@ -78,6 +78,19 @@ describe("an allow comment", () => {
     ).toEqual([]);
   });
 
+  it.each([
+    ["money", "numeric(12, 2)"],
+    ["timetz", "`time`"],
+    ["timestamp", "timestamptz"],
+    ["bigserial", "uuid"],
+  ])("refuses a column of the type %s, and names another", (type, instead) => {
+    const messages = lint(
+      `create table t (id uuid primary key,\na ${type});\ncomment on table t is 'x';`,
+    );
+    expect(messages).toHaveLength(1);
+    expect(messages[0]!.message).toContain(instead);
+  });
+
   it("can share the lines above a statement with other comments", () => {
     expect(lint(`${allow}\n-- Staff look wines up by name.\n${index}`)).toEqual([]);
   });
