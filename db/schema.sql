@@ -759,6 +759,7 @@ comment on column absences.user_id is '@mutations off
 The absent user.';
 
 comment on column absences.type is '@list 2
+@personal user_id OTHER
 The reason for the absence.';
 
 comment on column absences.starts_on is '@list 3
@@ -6120,6 +6121,9 @@ begin
   end if;
   -- As for a deactivation.
   perform require_revocable(user_permissions(v_user.id));
+  -- Nobody decides on the absences of a former user, and what they booked is free again.
+  update absences a set status = 'CANCELLED' where a.user_id = v_user.id and a.status = 'REQUESTED';
+  update resource_bookings b set status = 'CANCELLED' where b.booked_by_user_id = v_user.id and b.status = 'BOOKED' and b.ends_at > now();
   delete from notifications n
   where n.user_id = v_user.id
     or n.entity = 'Absence' and n.entity_id in (select a.id::text from absences a where a.user_id = v_user.id)
@@ -6149,7 +6153,7 @@ grant execute on function anonymise_user(uuid) to office_api;
 comment on function anonymise_user(uuid) is '@guard login users.update
 @action bad unless is_active
 @argument user_id An inactive user.
-Permanently erases the personal data of a former user: name, e-mail address, picture, time zone, language and the names of API tokens, the conversations with the assistant, notifications, search watches and calendar feeds, and the values in the audit log. Campaigns, bookings and decisions stay, attributed to a former user. The user can no longer be activated.';
+Permanently erases the personal data of a former user: name, e-mail address, picture, time zone, language, the types of absences and the names of API tokens, the conversations with the assistant, notifications, search watches and calendar feeds, and the values in the audit log. Requested absences and coming bookings are cancelled. Campaigns, bookings and decisions stay, attributed to a former user. The user can no longer be activated.';
 
 CREATE OR REPLACE FUNCTION answer_ai_approval(conversation_id text, id uuid, approved boolean)
  RETURNS ai_approvals
@@ -6902,12 +6906,12 @@ grant execute on function bootstrap_first_user(text,bytea,integer,integer) to of
 comment on function bootstrap_first_user(text,bytea,integer,integer) is 'Creates the first user, a Superadmin, with a session. When users exist, records the refusal and returns no row.';
 
 CREATE OR REPLACE FUNCTION calendar_events(user_id uuid)
- RETURNS TABLE(entity text, id uuid, starts_at timestamp with time zone, ends_at timestamp with time zone, starts_on date, ends_on date, title text, location text, description text, updated_at timestamp with time zone)
+ RETURNS TABLE(entity text, id uuid, starts_at timestamp with time zone, ends_at timestamp with time zone, starts_on date, ends_on date, title text, location text, description text, updated_at timestamp with time zone, sequence integer)
  LANGUAGE sql
  STABLE
 AS $function$
   select 'resourceBookings', b.id, b.starts_at, b.ends_at, null::date, null::date, b.title, concat_ws(', ', r.name, r.location), b.note,
-    b.updated_at
+    b.updated_at, extract(epoch from b.updated_at - b.created_at)::integer
   from resource_bookings b join resources r on r.id = b.resource_id
   where b.booked_by_user_id = calendar_events.user_id and b.status = 'BOOKED'
     and b.ends_at > now() - interval '90 days' and b.starts_at < now() + interval '2 years'
@@ -6915,13 +6919,14 @@ AS $function$
   select 'absences', a.id, null, null, a.starts_on, a.ends_on,
     concat_ws(' ', initcap(a.type::text), case when a.starts_half_day then 'from noon' end, case when a.ends_half_day then 'until noon' end,
       case when a.status = 'REQUESTED' then '(requested)' end),
-    null, a.note, a.updated_at
+    null, a.note, a.updated_at, extract(epoch from a.updated_at - a.created_at)::integer
   from absences a
   where a.user_id = calendar_events.user_id and a.status in ('REQUESTED', 'APPROVED')
     and a.ends_on > (now() at time zone time_zone_of(calendar_events.user_id))::date - 90
     and a.starts_on < (now() at time zone time_zone_of(calendar_events.user_id))::date + interval '2 years'
   union all
-  select 'campaigns', c.id, c.scheduled_at, c.scheduled_at, null, null, c.title, null, c.note, c.updated_at
+  select 'campaigns', c.id, c.scheduled_at, c.scheduled_at, null, null, c.title, null, c.note, c.updated_at,
+    extract(epoch from c.updated_at - c.created_at)::integer
   from campaigns c
   where c.author_user_id = calendar_events.user_id and c.status <> 'CANCELLED'
     and 'campaigns.read' = any (user_permissions(calendar_events.user_id))
@@ -8133,6 +8138,8 @@ begin
   perform require_superadmin_left();
   -- Otherwise the user could log in again by a pending invitation.
   update invitations set state = 'expired' where invitations.user_id = v_user.id and state = 'pending';
+  -- Like sessions and API tokens, they do not come back with a reactivation.
+  update calendar_feeds f set revoked_at = now() where f.user_id = v_user.id and f.revoked_at is null;
   return v_user;
 end;
 $function$;
@@ -8140,7 +8147,7 @@ grant execute on function deactivate_user(uuid) to office_api;
 
 comment on function deactivate_user(uuid) is '@guard users.update
 @action bad if is_active
-Deactivates a user and ends the user''s sessions and API tokens, and pending invitations sent by the user. The caller must hold the permissions of the user. Only `activateUser` reactivates the user; an invitation cannot.';
+Deactivates a user and ends the user''s sessions, API tokens and calendar feeds, and pending invitations sent by the user. The caller must hold the permissions of the user. Only `activateUser` reactivates the user; an invitation cannot.';
 
 CREATE OR REPLACE FUNCTION decide_absence(id uuid, status absence_status, note text)
  RETURNS absences
@@ -9055,6 +9062,8 @@ begin
   loop
     if v_job.state = 'completed' then
       perform expire_export(v_job);
+      update export_jobs j set error_message = 'The file was deleted, because personal data was erased: request the export again'
+      where j.id = v_job.id;
     else
       perform end_export(v_job.id, 'failed', 'Personal data was erased meanwhile: request the export again');
     end if;
@@ -9398,10 +9407,10 @@ CREATE OR REPLACE FUNCTION erased_values(relation regclass, subject regclass)
  LANGUAGE sql
  STABLE
 AS $function$
-  select jsonb_object_agg(p.name, case when p.is_required then 'Erased' end)
+  select jsonb_object_agg(p.name, p.instead)
   from personal_columns(erased_values.subject) as p where p.relation = erased_values.relation
 $function$;
-comment on function erased_values(regclass,regclass) is 'The values of personal columns after an erasure: null, or `Erased` where a text is required.';
+comment on function erased_values(regclass,regclass) is 'The values of personal columns after an erasure: null, the value of the tag, or `Erased` where a text is required.';
 
 CREATE OR REPLACE FUNCTION erasure_digest(erasure_id uuid)
  RETURNS text
@@ -11474,7 +11483,7 @@ AS $function$
     ('view', 'foreignKey', '(<column>) references <table> (<column>)|@forwardBehavior +singularRelation:resource:single',
       '^\(\w+(, ?\w+)*\) references \w+ \(\w+(, ?\w+)*\)(\|@[^|]+)*$', true, null),
     ('column', 'secret', '', p.none, false, null),
-    ('column', 'personal', '[<reference>]', '^(\w+)?$', false, null),
+    ('column', 'personal', '[<reference> [<value>]]', '^(\w+( \w+)?)?$', false, null),
     ('column', 'auditName', '<name>', p.name, false, null),
     ('column', 'mutations', 'create`, `@mutations update` or `@mutations off', '^(create|update|off)$', false, null),
     ('column', 'export', '<title>` or `@export off', p.some, false, null),
@@ -12715,20 +12724,22 @@ AS $function$
 $function$;
 
 CREATE OR REPLACE FUNCTION personal_columns(subject regclass)
- RETURNS TABLE(relation regclass, reference text, name text, is_required boolean)
+ RETURNS TABLE(relation regclass, reference text, name text, instead text)
  LANGUAGE sql
  STABLE
 AS $function$
-  select a.attrelid::regclass, nullif(t.tags ->> 'personal', ''), a.attname::text, a.attnotnull
+  select a.attrelid::regclass, g.reference, a.attname::text, coalesce(g.instead, case when a.attnotnull then 'Erased' end)
   from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped,
-    lateral comment_tags(col_description(a.attrelid, a.attnum)) as t(tags)
+    lateral comment_tags(col_description(a.attrelid, a.attnum)) as t(tags),
+    lateral (select nullif(split_part(t.tags ->> 'personal', ' ', 1), ''), nullif(split_part(t.tags ->> 'personal', ' ', 2), ''))
+      as g(reference, instead)
   where c.relnamespace = current_schema()::regnamespace and c.relkind in ('r', 'p') and t.tags ? 'personal'
     and (
-      nullif(t.tags ->> 'personal', '') is null and c.oid = personal_columns.subject
+      g.reference is null and c.oid = personal_columns.subject
       or exists (
         select from pg_constraint k join pg_attribute r on r.attrelid = k.conrelid and r.attnum = k.conkey[1]
         where k.conrelid = c.oid and k.contype = 'f' and k.confrelid = personal_columns.subject and cardinality(k.conkey) = 1
-          and r.attname = t.tags ->> 'personal')
+          and r.attname = g.reference)
     )
 $function$;
 comment on function personal_columns(regclass) is 'The columns with personal data of the rows of a table, also those of other tables.';
@@ -14457,7 +14468,7 @@ grant execute on function restore(uuid,boolean) to office_api;
 
 comment on function restore(uuid,boolean) is '@guard principal
 @argument audit_log_id A deletion of the last seven days, as `auditLogs` and `recordHistory` list it.
-@argument together Whether to restore all rows that the same transaction deleted, such as the ratings of a reviewer or the campaigns of `deleteAllCampaigns`.
+@argument together Whether to restore all rows that the same transaction deleted, such as the ratings of a reviewer or the campaigns of `deleteAllCampaigns`; true by default.
 Restores deleted rows with their ids, and returns the number of restored rows. The caller needs the permissions to create such rows. Existing rows are skipped; if another row cannot be restored, none is.';
 
 CREATE OR REPLACE FUNCTION restore_documentation_version(id uuid)
@@ -16972,20 +16983,28 @@ AS $function$
   union all
   -- Only the data of users and customers is erased.
   select t.what || ': the tag @personal ' || case when t.value = '' then 'names no reference; write `@personal <column>` with the column that references users or customers'
-      else 'names ' || t.value || ', which references neither users nor customers' end
+      else 'names ' || g.reference || ', which references neither users nor customers' end
     from checked t
       join own_columns a on a.name = substr(t.what, length('comment of ' || t.known_kind || ' ') + 1)
       cross join lateral (select array_agg(c.oid) as ids from pg_class c
         where c.relnamespace = (select current_schema()::regnamespace) and c.relname in ('users', 'customers')) as subjects
+      cross join lateral split_part(t.value, ' ', 1) as g(reference)
     where t.tag = 'personal' and t.is_valid and case when t.value = '' then a.attrelid <> all (subjects.ids)
       else not exists (
         select from pg_constraint k join pg_attribute r on r.attrelid = k.conrelid and r.attnum = k.conkey[1]
-        where k.conrelid = a.attrelid and k.contype = 'f' and cardinality(k.conkey) = 1 and r.attname = t.value
+        where k.conrelid = a.attrelid and k.contype = 'f' and cardinality(k.conkey) = 1 and r.attname = g.reference
           and k.confrelid = any (subjects.ids)) end
   union all
+  -- A required enumeration takes the value that the tag names.
   select t.what || ': the tag @personal is for a text or a column that can be empty; this one is required and ' || format_type(a.atttypid, null)
+      || case when e.labels is not null then ': write `@personal <column> <value>` with one of ' || e.labels else '' end
     from checked t join own_columns a on a.name = substr(t.what, length('comment of ' || t.known_kind || ' ') + 1)
-    where t.tag = 'personal' and a.attnotnull and a.atttypid <> 'text'::regtype
+      cross join lateral nullif(split_part(t.value, ' ', 2), '') as g(instead)
+      cross join lateral (
+        select string_agg(enumlabel, ', ' order by enumsortorder) as labels, bool_or(enumlabel = g.instead) as is_known
+        from pg_enum where enumtypid = a.atttypid) as e
+    where t.tag = 'personal' and t.is_valid and e.is_known is not true
+      and (g.instead is not null or a.attnotnull and a.atttypid <> 'text'::regtype)
   order by 1
 $function$;
 comment on function tag_violations() is 'Unknown, misplaced, malformed or duplicate tags.';
@@ -17296,7 +17315,12 @@ CREATE OR REPLACE FUNCTION tg_absences__notify()
 AS $function$
 declare
   v_by text := user_name(current_user_id());
-  v_period text := format('%s from %s to %s', lower(new.type::text), new.starts_on, new.ends_on);
+  v_period text := lower(new.type::text) || case
+    when new.starts_on = new.ends_on then
+      format(' on %s', new.starts_on) || case when new.starts_half_day then ' from noon' when new.ends_half_day then ' until noon' else '' end
+    else format(' from %s%s to %s%s', new.starts_on, case when new.starts_half_day then ' at noon' end,
+      new.ends_on, case when new.ends_half_day then ' at noon' end)
+    end;
 begin
   if new.status = 'REQUESTED' then
     -- A notification of the last hour is merged with this one. Earlier ones show the period before the change.

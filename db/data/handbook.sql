@@ -624,7 +624,7 @@ bookings of the series that would overlap.
 ## Names
 
 `bookedByName` is the name of the person who booked, at that time. `bookedBy`, with their address, needs `users.read`, except for the
-caller''s own bookings. Each booking and each change of it is in the audit log under `ResourceBooking`.
+caller''s own bookings and those of colleagues in the same department. Each booking and each change of it is in the audit log under `ResourceBooking`.
 
 ## Calendar programs
 
@@ -632,7 +632,7 @@ caller''s own bookings. Each booking and each change of it is in the audit log u
 program: the caller''s bookings, requested and approved absences, and campaigns as author while the caller holds
 `campaigns.read`, from 90 days ago to two years ahead. The address gives access to nothing else. It is shown once; the
 console shows it in a dialog. `calendarFeeds` lists the feeds of the caller with the time of the last read.
-`revokeCalendarFeed` revokes a feed. Deactivation of the owner disables all feeds.', 3),
+`revokeCalendarFeed` revokes a feed. Deactivation of the owner revokes all feeds.', 3),
   ('notifications', 'Notifications', 'For callers of the API, office staff and operators. After this page you can read notifications, choose which of them are
 sent by e-mail, and add a kind by a migration.
 

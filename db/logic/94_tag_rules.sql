@@ -200,20 +200,28 @@ create or replace function tag_violations() returns setof text as $$
   union all
   -- Only the data of users and customers is erased.
   select t.what || ': the tag @personal ' || case when t.value = '' then 'names no reference; write `@personal <column>` with the column that references users or customers'
-      else 'names ' || t.value || ', which references neither users nor customers' end
+      else 'names ' || g.reference || ', which references neither users nor customers' end
     from checked t
       join own_columns a on a.name = substr(t.what, length('comment of ' || t.known_kind || ' ') + 1)
       cross join lateral (select array_agg(c.oid) as ids from pg_class c
         where c.relnamespace = (select current_schema()::regnamespace) and c.relname in ('users', 'customers')) as subjects
+      cross join lateral split_part(t.value, ' ', 1) as g(reference)
     where t.tag = 'personal' and t.is_valid and case when t.value = '' then a.attrelid <> all (subjects.ids)
       else not exists (
         select from pg_constraint k join pg_attribute r on r.attrelid = k.conrelid and r.attnum = k.conkey[1]
-        where k.conrelid = a.attrelid and k.contype = 'f' and cardinality(k.conkey) = 1 and r.attname = t.value
+        where k.conrelid = a.attrelid and k.contype = 'f' and cardinality(k.conkey) = 1 and r.attname = g.reference
           and k.confrelid = any (subjects.ids)) end
   union all
+  -- A required enumeration takes the value that the tag names.
   select t.what || ': the tag @personal is for a text or a column that can be empty; this one is required and ' || format_type(a.atttypid, null)
+      || case when e.labels is not null then ': write `@personal <column> <value>` with one of ' || e.labels else '' end
     from checked t join own_columns a on a.name = substr(t.what, length('comment of ' || t.known_kind || ' ') + 1)
-    where t.tag = 'personal' and a.attnotnull and a.atttypid <> 'text'::regtype
+      cross join lateral nullif(split_part(t.value, ' ', 2), '') as g(instead)
+      cross join lateral (
+        select string_agg(enumlabel, ', ' order by enumsortorder) as labels, bool_or(enumlabel = g.instead) as is_known
+        from pg_enum where enumtypid = a.atttypid) as e
+    where t.tag = 'personal' and t.is_valid and e.is_known is not true
+      and (g.instead is not null or a.attnotnull and a.atttypid <> 'text'::regtype)
   order by 1
 $$ language sql stable security definer set search_path from current;
 comment on function tag_violations is 'Unknown, misplaced, malformed or duplicate tags.';

@@ -35,13 +35,14 @@ comment on function revoke_calendar_feed is '@guard login
 Revokes a calendar feed. Its address then returns 404.';
 grant execute on function create_calendar_feed, revoke_calendar_feed to office_api;
 
--- Events from 90 days ago to two years ahead.
-create or replace function calendar_events(user_id uuid) returns table (
+-- Events from 90 days ago to two years ahead. The sequence grows with each change, as calendar programs expect (RFC 5545, 3.8.7.4).
+drop function if exists calendar_events(uuid);
+create function calendar_events(user_id uuid) returns table (
   entity text, id uuid, starts_at timestamptz, ends_at timestamptz, starts_on date, ends_on date, title text, location text,
-  description text, updated_at timestamptz
+  description text, updated_at timestamptz, sequence integer
 ) as $$
   select 'resourceBookings', b.id, b.starts_at, b.ends_at, null::date, null::date, b.title, concat_ws(', ', r.name, r.location), b.note,
-    b.updated_at
+    b.updated_at, extract(epoch from b.updated_at - b.created_at)::integer
   from resource_bookings b join resources r on r.id = b.resource_id
   where b.booked_by_user_id = calendar_events.user_id and b.status = 'BOOKED'
     and b.ends_at > now() - interval '90 days' and b.starts_at < now() + interval '2 years'
@@ -49,13 +50,14 @@ create or replace function calendar_events(user_id uuid) returns table (
   select 'absences', a.id, null, null, a.starts_on, a.ends_on,
     concat_ws(' ', initcap(a.type::text), case when a.starts_half_day then 'from noon' end, case when a.ends_half_day then 'until noon' end,
       case when a.status = 'REQUESTED' then '(requested)' end),
-    null, a.note, a.updated_at
+    null, a.note, a.updated_at, extract(epoch from a.updated_at - a.created_at)::integer
   from absences a
   where a.user_id = calendar_events.user_id and a.status in ('REQUESTED', 'APPROVED')
     and a.ends_on > (now() at time zone time_zone_of(calendar_events.user_id))::date - 90
     and a.starts_on < (now() at time zone time_zone_of(calendar_events.user_id))::date + interval '2 years'
   union all
-  select 'campaigns', c.id, c.scheduled_at, c.scheduled_at, null, null, c.title, null, c.note, c.updated_at
+  select 'campaigns', c.id, c.scheduled_at, c.scheduled_at, null, null, c.title, null, c.note, c.updated_at,
+    extract(epoch from c.updated_at - c.created_at)::integer
   from campaigns c
   where c.author_user_id = calendar_events.user_id and c.status <> 'CANCELLED'
     and 'campaigns.read' = any (user_permissions(calendar_events.user_id))

@@ -1,27 +1,30 @@
 -- Erases the personal data of customers and of former users: the columns with the tag @personal.
 
 -- With a reference, the column holds data of the referenced row; without one, data of the row that it is in.
-create or replace function personal_columns(subject regclass)
-returns table (relation regclass, reference text, name text, is_required boolean) as $$
-  select a.attrelid::regclass, nullif(t.tags ->> 'personal', ''), a.attname::text, a.attnotnull
+drop function if exists personal_columns(regclass);
+create function personal_columns(subject regclass)
+returns table (relation regclass, reference text, name text, instead text) as $$
+  select a.attrelid::regclass, g.reference, a.attname::text, coalesce(g.instead, case when a.attnotnull then 'Erased' end)
   from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped,
-    lateral comment_tags(col_description(a.attrelid, a.attnum)) as t(tags)
+    lateral comment_tags(col_description(a.attrelid, a.attnum)) as t(tags),
+    lateral (select nullif(split_part(t.tags ->> 'personal', ' ', 1), ''), nullif(split_part(t.tags ->> 'personal', ' ', 2), ''))
+      as g(reference, instead)
   where c.relnamespace = current_schema()::regnamespace and c.relkind in ('r', 'p') and t.tags ? 'personal'
     and (
-      nullif(t.tags ->> 'personal', '') is null and c.oid = personal_columns.subject
+      g.reference is null and c.oid = personal_columns.subject
       or exists (
         select from pg_constraint k join pg_attribute r on r.attrelid = k.conrelid and r.attnum = k.conkey[1]
         where k.conrelid = c.oid and k.contype = 'f' and k.confrelid = personal_columns.subject and cardinality(k.conkey) = 1
-          and r.attname = t.tags ->> 'personal')
+          and r.attname = g.reference)
     )
 $$ language sql stable;
 comment on function personal_columns is 'The columns with personal data of the rows of a table, also those of other tables.';
 
 create or replace function erased_values(relation regclass, subject regclass) returns jsonb as $$
-  select jsonb_object_agg(p.name, case when p.is_required then 'Erased' end)
+  select jsonb_object_agg(p.name, p.instead)
   from personal_columns(erased_values.subject) as p where p.relation = erased_values.relation
 $$ language sql stable;
-comment on function erased_values is 'The values of personal columns after an erasure: null, or `Erased` where a text is required.';
+comment on function erased_values is 'The values of personal columns after an erasure: null, the value of the tag, or `Erased` where a text is required.';
 
 create or replace function without_personal(changed jsonb, names text[]) returns jsonb as $$
   select jsonb_object_agg(c.key, case when c.key = any (without_personal.names) and c.value <> 'null' then '"[erased]"' else c.value end)
@@ -163,6 +166,9 @@ begin
   end if;
   -- As for a deactivation.
   perform require_revocable(user_permissions(v_user.id));
+  -- Nobody decides on the absences of a former user, and what they booked is free again.
+  update absences a set status = 'CANCELLED' where a.user_id = v_user.id and a.status = 'REQUESTED';
+  update resource_bookings b set status = 'CANCELLED' where b.booked_by_user_id = v_user.id and b.status = 'BOOKED' and b.ends_at > now();
   delete from notifications n
   where n.user_id = v_user.id
     or n.entity = 'Absence' and n.entity_id in (select a.id::text from absences a where a.user_id = v_user.id)
@@ -190,7 +196,7 @@ $$ language plpgsql volatile security definer set search_path from current;
 comment on function anonymise_user is '@guard login users.update
 @action bad unless is_active
 @argument user_id An inactive user.
-Permanently erases the personal data of a former user: name, e-mail address, picture, time zone, language and the names of API tokens, the conversations with the assistant, notifications, search watches and calendar feeds, and the values in the audit log. Campaigns, bookings and decisions stay, attributed to a former user. The user can no longer be activated.';
+Permanently erases the personal data of a former user: name, e-mail address, picture, time zone, language, the types of absences and the names of API tokens, the conversations with the assistant, notifications, search watches and calendar feeds, and the values in the audit log. Requested absences and coming bookings are cancelled. Campaigns, bookings and decisions stay, attributed to a former user. The user can no longer be activated.';
 grant execute on function anonymise_customer, anonymise_user to office_api;
 
 -- Recorded in the log itself, so that nobody can hide a change by a made-up erasure.

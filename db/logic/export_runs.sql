@@ -220,6 +220,8 @@ begin
   loop
     if v_job.state = 'completed' then
       perform expire_export(v_job);
+      update export_jobs j set error_message = 'The file was deleted, because personal data was erased: request the export again'
+      where j.id = v_job.id;
     else
       perform end_export(v_job.id, 'failed', 'Personal data was erased meanwhile: request the export again');
     end if;

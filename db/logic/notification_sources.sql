@@ -54,7 +54,12 @@ select ensure_trigger('invitations', '_500_notify', 'after update of state on %T
 create or replace function tg_absences__notify() returns trigger as $$
 declare
   v_by text := user_name(current_user_id());
-  v_period text := format('%s from %s to %s', lower(new.type::text), new.starts_on, new.ends_on);
+  v_period text := lower(new.type::text) || case
+    when new.starts_on = new.ends_on then
+      format(' on %s', new.starts_on) || case when new.starts_half_day then ' from noon' when new.ends_half_day then ' until noon' else '' end
+    else format(' from %s%s to %s%s', new.starts_on, case when new.starts_half_day then ' at noon' end,
+      new.ends_on, case when new.ends_half_day then ' at noon' end)
+    end;
 begin
   if new.status = 'REQUESTED' then
     -- A notification of the last hour is merged with this one. Earlier ones show the period before the change.

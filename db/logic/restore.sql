@@ -233,6 +233,6 @@ end;
 $$ language plpgsql volatile security definer set search_path from current;
 comment on function restore is '@guard principal
 @argument audit_log_id A deletion of the last seven days, as `auditLogs` and `recordHistory` list it.
-@argument together Whether to restore all rows that the same transaction deleted, such as the ratings of a reviewer or the campaigns of `deleteAllCampaigns`.
+@argument together Whether to restore all rows that the same transaction deleted, such as the ratings of a reviewer or the campaigns of `deleteAllCampaigns`; true by default.
 Restores deleted rows with their ids, and returns the number of restored rows. The caller needs the permissions to create such rows. Existing rows are skipped; if another row cannot be restored, none is.';
 grant execute on function restore to office_api;

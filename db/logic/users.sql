@@ -120,12 +120,14 @@ begin
   perform require_superadmin_left();
   -- Otherwise the user could log in again by a pending invitation.
   update invitations set state = 'expired' where invitations.user_id = v_user.id and state = 'pending';
+  -- Like sessions and API tokens, they do not come back with a reactivation.
+  update calendar_feeds f set revoked_at = now() where f.user_id = v_user.id and f.revoked_at is null;
   return v_user;
 end;
 $$ language plpgsql volatile security definer set search_path from current;
 comment on function deactivate_user is '@guard users.update
 @action bad if is_active
-Deactivates a user and ends the user''s sessions and API tokens, and pending invitations sent by the user. The caller must hold the permissions of the user. Only `activateUser` reactivates the user; an invitation cannot.';
+Deactivates a user and ends the user''s sessions, API tokens and calendar feeds, and pending invitations sent by the user. The caller must hold the permissions of the user. Only `activateUser` reactivates the user; an invitation cannot.';
 
 grant execute on function update_user, activate_user, deactivate_user to office_api;
 

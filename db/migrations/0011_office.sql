@@ -271,6 +271,7 @@ comment on column absences.user_id is '@mutations off
 @title User
 The absent user.';
 comment on column absences.type is '@list 2
+@personal user_id OTHER
 The reason for the absence.';
 comment on column absences.starts_on is '@list 3
 @title From

@@ -34,6 +34,7 @@ type CalendarEvent = Times & {
   location: string | null;
   description: string | null;
   updated_at: string;
+  sequence: number;
 };
 
 /** `GET /calendar/<secret>.ics`: a person's bookings, absences and campaigns as iCalendar (RFC 5545). */
@@ -81,6 +82,7 @@ function writeCalendar({ name, events }: Calendar, base: string): string {
     calendar.createEvent({
       id: `${event.id}@${host}`,
       ...timesOf(event),
+      sequence: event.sequence,
       stamp: new Date(event.updated_at),
       lastModified: new Date(event.updated_at),
       summary: event.title,

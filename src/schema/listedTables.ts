@@ -1,7 +1,7 @@
 import type { PgResource } from "postgraphile/@dataplan/pg";
 import { type Guard, parseGuard, readGuard } from "../auth/guards.ts";
 import { badUserInput } from "../errors/PublicError.ts";
-import { nearest } from "../text/suggest.ts";
+import { didYouMean } from "../text/suggest.ts";
 
 type Tagged = Pick<PgResource, "parameters" | "extensions" | "uniques">;
 
@@ -53,14 +53,17 @@ export function readableTables(build: GraphileBuild.Build): ReadonlyMap<string, 
 
 /**
  * The table that an argument names.
- * @throws PublicError with the nearest names, at the path of the argument
+ * @throws PublicError with the nearest name, or all of them, at the path of the argument
  */
 export function tableNamed<T>(tables: ReadonlyMap<string, T>, name: string, argument: string): T {
   const table = tables.get(name);
   if (table !== undefined) return table;
-  const known = nearest(name, [...tables.keys()]);
+  const names = [...tables.keys()].sort();
+  const hint = didYouMean(name, names);
   throw badUserInput(
-    `${argument} must be one of ${(known.length > 0 ? known : [...tables.keys()]).join(", ")}`,
+    hint === ""
+      ? `${argument} must be one of ${names.join(", ")}`
+      : `${argument}: there is no list \`${name}\`${hint}`,
     { path: [argument] },
   );
 }

@@ -299,7 +299,12 @@ describe("an uploaded workbook of another list", () => {
       "entity=orders",
       "Sheet!A1: There is no field",
     ],
-    ["an unknown list", { A1: "{{name}}" }, "entity=order", "entity must be one of orders"],
+    [
+      "an unknown list",
+      { A1: "{{name}}" },
+      "entity=order",
+      "entity: there is no list `order` (did you mean `orders`?)",
+    ],
     ["two lists", { A1: "{{name}}" }, "entity=orders&entity=users", "entity must be the name of"],
   ])("is rejected for %s", async (_what, cells, query, message) => {
     const { status, body } = await upload(cells, `kind=TABLE&${query}`);
@@ -323,7 +328,7 @@ describe("createExportTemplate", () => {
     [
       "an unknown list",
       { entity: "order", columns: orderColumns },
-      "entity must be one of orders",
+      "entity: there is no list `order` (did you mean `orders`?)",
       ["input", "entity"],
     ],
     [
@@ -512,7 +517,9 @@ describe("listExportFields", () => {
   });
 
   test("rejects an unknown list, products, and callers without exports.read", async () => {
-    expect(refusal(await fieldsOf("order")).message).toContain("entity must be one of orders");
+    expect(refusal(await fieldsOf("order")).message).toContain(
+      "entity: there is no list `order` (did you mean `orders`?)",
+    );
     expect(refusal(await fieldsOf("products"))).toEqual({
       message: "entity: `exportFields` lists the fields of products",
       path: ["entity"],

@@ -142,7 +142,11 @@ describe("createListExport", () => {
   });
 
   test.each<[string, object, string]>([
-    ["an unknown list", { entity: "order" }, "entity must be one of orders"],
+    [
+      "an unknown list",
+      { entity: "order" },
+      "entity: there is no list `order` (did you mean `orders`?)",
+    ],
     [
       "an empty search",
       { entity: "orders", query: " " },

@@ -386,6 +386,41 @@ describe("anonymiseUser", () => {
     expect(await brokenRows()).toEqual([]);
   });
 
+  test("removes the types of absences, and cancels requested absences and coming bookings", async () => {
+    const userId = await makeUser("Sigrid");
+    const [past, coming] = await sql<{ id: string }>(
+      `with room as (insert into resources (name, kind) values ('Room of Sigrid', 'ROOM') returning id)
+       insert into resource_bookings (resource_id, booked_by_user_id, booked_by_name, title, starts_at, ends_at)
+       select room.id, $1, 'Sigrid', 'Course', now() + d.start, now() + d.start + interval '1 hour'
+       from room, (values (interval '-3 days'), (interval '3 days')) as d(start) returning id`,
+      [userId],
+    );
+    await deactivate(userId);
+    expect((await anonymiseUser(userId)).errors).toBeUndefined();
+    expect(
+      await sql("select type, status::text, note from absences where user_id = $1", [userId]),
+    ).toEqual([{ type: "OTHER", status: "CANCELLED", note: null }]);
+    const logged = await sql<{ types: (string | null)[] }>(
+      `select array[before ->> 'type', after ->> 'type'] as types from audit_log
+       where entity_type = 'Absence' and entity_id in (select id::text from absences where user_id = $1)`,
+      [userId],
+    );
+    const types = new Set(logged.flatMap((row) => row.types));
+    expect([...types].toSorted()).toEqual(["[erased]", null]);
+    const statuses = await sql<{ id: string; status: string }>(
+      "select id, status::text from resource_bookings where id = any ($1)",
+      [[past?.id, coming?.id]],
+    );
+    expect(new Map(statuses.map(({ id, status }) => [id, status]))).toEqual(
+      new Map([
+        [past?.id, "BOOKED"],
+        [coming?.id, "CANCELLED"],
+      ]),
+    );
+    await sealAll(service.database.pool);
+    expect(await brokenRows()).toEqual([]);
+  });
+
   test("removes the user from the lists of those who are away", async () => {
     const colleague = await service.login([]);
     const userId = await makeUser("Torkild");
@@ -424,6 +459,9 @@ describe("anonymiseUser", () => {
     ];
     expect((await anonymiseUser(userId)).errors).toBeUndefined();
     expect(await statesOf(jobs)).toEqual(["expired", "completed", "expired", "failed"]);
+    expect(await sql("select error_message from export_jobs where id = $1", [jobs[2]])).toEqual([
+      { error_message: expect.stringContaining("personal data was erased") },
+    ]);
   });
 
   test("is rejected for an active user, without users.update, and a second time", async () => {

@@ -267,8 +267,34 @@ describe("notifications are created for", () => {
       { userId: anna.userId },
       boss.token,
     );
-    expect(await inbox(anna.token, "kind:ABSENCE_DECIDED")).toHaveLength(2);
+    const decided = await inbox(anna.token, "kind:ABSENCE_DECIDED");
+    expect(decided.map(({ title }: { title: string }) => title.replace(/^\S+/, ""))).toEqual([
+      " entered an absence of yours: sick on 2027-01-04",
+      " has declined your absence: vacation from 2027-07-05 to 2027-07-09",
+    ]);
     expect(await inbox(boss.token)).toHaveLength(1);
+  });
+
+  test("the half days of an absence", async () => {
+    const boss = await person(["absences.update"], "boss");
+    const anna = await person();
+    for (const input of [
+      `startsOn: "2027-03-01", endsOn: "2027-03-01", startsHalfDay: true`,
+      `startsOn: "2027-03-02", endsOn: "2027-03-02", endsHalfDay: true`,
+      `startsOn: "2027-03-03", endsOn: "2027-03-05", startsHalfDay: true, endsHalfDay: true`,
+    ])
+      await ask(
+        `mutation { createAbsence(input: { type: OTHER, ${input} }) { id } }`,
+        {},
+        anna.token,
+      );
+    const titles = (await inbox(boss.token)).map(({ title }: { title: string }) => title);
+    for (const [index, period] of [
+      "other from 2027-03-03 at noon to 2027-03-05 at noon",
+      "other on 2027-03-02 until noon",
+      "other on 2027-03-01 from noon",
+    ].entries())
+      expect(titles[index]).toContain(period);
   });
 
   test("the cancellation of an absence, without the note of its approval", async () => {

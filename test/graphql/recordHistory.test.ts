@@ -186,7 +186,7 @@ describe("the history of a row", () => {
   test("rejects an unknown table with the nearest known ones, and a cursor of another history", async () => {
     const unknown = await history({ entity: "wineTyps", id: "1" });
     expect(unknown.errors?.[0]).toMatchObject({
-      message: "entity must be one of wineTypes",
+      message: "entity: there is no list `wineTyps` (did you mean `wineTypes`?)",
       extensions: { code: "BAD_USER_INPUT", path: ["entity"] },
     });
     const cursor = await history({ id: await make(), after: "x" });

@@ -150,7 +150,7 @@ describe("suggestions", () => {
       extensions: { code: "FORBIDDEN" },
     });
     expect(await refuse({ entity: "prodcts" })).toMatchObject({
-      message: "entity must be one of products",
+      message: "entity: there is no list `prodcts` (did you mean `products`?)",
       extensions: { code: "BAD_USER_INPUT", path: ["entity"] },
     });
     expect(await refuse({ entity: "__proto__" })).toMatchObject({

@@ -140,14 +140,40 @@ describe("a calendar feed", () => {
       message: "There is no calendar feed of yours with this id",
     });
     expect((await revoke(token)).data.revokeCalendarFeed.revokedAt).not.toBeNull();
-    await sql("update users set is_active = false where id = $1", [userId]);
-    for (const { url } of [first, second]) {
-      const response = await fetch(url);
-      expect([response.status, await response.json()]).toMatchObject([
-        404,
-        { errors: [{ message: "There is no calendar at this address" }] },
-      ]);
+    const manager = await service.login([], "boss@example.com");
+    await sql(
+      "insert into user_roles (user_id, role_id) select $1, id from roles where name = 'Superadmin'",
+      [manager.userId],
+    );
+    // Nor does it come back when the owner does.
+    for (const mutation of ["deactivateUser", "activateUser"]) {
+      const { errors } = await ask(
+        `mutation ($userId: ID!) { ${mutation}(userId: $userId) { id } }`,
+        { userId },
+        manager.token,
+      );
+      expect(errors).toBeUndefined();
+      for (const { url } of [first, second]) {
+        const response = await fetch(url);
+        expect([response.status, await response.json()]).toMatchObject([
+          404,
+          { errors: [{ message: "There is no calendar at this address" }] },
+        ]);
+      }
     }
+  });
+
+  test("gives a changed event a higher sequence", async () => {
+    const { token, userId } = await person();
+    const id = await fill(userId);
+    const { url } = await makeFeed(token);
+    const sequence = async () => (await read(url)).get("Tasting")?.sequence;
+    expect(await sequence()).toBe(0);
+    await sql(
+      "update resource_bookings set created_at = created_at - interval '90 s' where id = $1",
+      [id],
+    );
+    expect(await sequence()).toBeGreaterThanOrEqual(90);
   });
 
   test.each([
