@@ -174,6 +174,20 @@ export const tagViolations: ViolationCase[] = [
     ],
   },
   {
+    what: "a @personal enumeration with a value that it does not have",
+    sql: `create type planted_kind as enum ('SICK', 'OTHER');
+      alter table planted add column author_id uuid references users on delete set null,
+        add column kind planted_kind not null default 'SICK';
+      create index planted_author_id_idx on planted (author_id);
+      comment on type planted_kind is 'A kind.';
+      comment on column planted.author_id is 'Its author.';
+      comment on column planted.kind is E'@personal author_id NONE\nA kind.';
+      select protect_table('planted')`,
+    violations: [
+      "comment of column planted.kind: the tag @personal is for a text or a column that can be empty; this one is required and planted_kind: write `@personal <column> <value>` with one of SICK, OTHER",
+    ],
+  },
+  {
     what: "a @tone on a column that is not an enum",
     sql: onColumn("@tone OPEN ok\\n"),
     violations: ofColumn("the tag @tone names OPEN, and the column is no enumeration"),
