@@ -11408,6 +11408,26 @@ end;
 $function$;
 comment on function keep_user_keys(uuid[]) is 'Stores the permission keys of users with each user.';
 
+CREATE OR REPLACE FUNCTION key_fields(relation regclass, constraint_name text)
+ RETURNS text
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select string_agg(camel_case(a.attname), ' and ' order by a.attnum)
+  from (
+    select k.conkey from pg_constraint k
+    where k.conrelid = key_fields.relation and k.conname = key_fields.constraint_name and k.contype = 'f'
+    union all
+    select case when i.indexprs is null then i.indkey::smallint[] else array(
+      -- The columns of its expressions.
+      select d.refobjsubid::smallint from pg_depend d
+      where d.classid = 'pg_class'::regclass and d.objid = c.oid and d.refobjid = i.indrelid and d.refobjsubid > 0) end
+    from pg_index i join pg_class c on c.oid = i.indexrelid
+    where i.indrelid = key_fields.relation and c.relname = key_fields.constraint_name and i.indisunique and i.indpred is null
+  ) as k(columns) join pg_attribute a on a.attrelid = key_fields.relation and a.attnum = any (k.columns)
+$function$;
+comment on function key_fields(regclass,text) is 'The API names of the columns of a foreign key or unique index; null for partial indexes and other constraints.';
+
 CREATE OR REPLACE FUNCTION keys_in(tag text)
  RETURNS SETOF text
  LANGUAGE sql
@@ -14399,6 +14419,7 @@ declare
   v_type text;
   v_count integer := 0;
   v_message text;
+  v_key text;
 begin
   perform require_login();
   select * into v_audit from audit_log a
@@ -14439,10 +14460,14 @@ begin
         v_count := v_count + restore_rows(v_type, v_rows -> v_type);
       exception
         when foreign_key_violation then
-          v_message := format('The %s cannot be restored: a row that it refers to was deleted', v_type);
+          get stacked diagnostics v_key = constraint_name;
+          v_message := format('The %s cannot be restored: the row %s was deleted', v_type,
+            coalesce('of its ' || key_fields((select t.relation from restorable_table(v_type) as t), v_key), 'that it refers to'));
           v_left := v_left || jsonb_build_object(v_type, v_rows -> v_type);
         when unique_violation or exclusion_violation then
-          v_message := format('The %s cannot be restored: another row has the same unique value', v_type);
+          get stacked diagnostics v_key = constraint_name;
+          v_message := format('The %s cannot be restored: another row has the same %s', v_type,
+            coalesce(key_fields((select t.relation from restorable_table(v_type) as t), v_key), 'unique value'));
           v_left := v_left || jsonb_build_object(v_type, v_rows -> v_type);
         when not_null_violation or check_violation or sqlstate 'OF400' or sqlstate 'OF409' then
           v_message := format('The %s cannot be restored: it violates a current rule of the table', v_type);

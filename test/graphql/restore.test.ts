@@ -96,7 +96,7 @@ describe("restore", () => {
     const deletion = await deletionOf(id);
     await make("DocumentationPage", { title, body: "Another" });
     expect((await restore(deletion)).errors?.[0]?.message).toBe(
-      "The DocumentationPage cannot be restored: another row has the same unique value",
+      "The DocumentationPage cannot be restored: another row has the same slug",
     );
   });
 
@@ -108,7 +108,7 @@ describe("restore", () => {
     await resource(name);
     const conflict = {
       code: "CONFLICT",
-      message: "The Resource cannot be restored: another row has the same unique value",
+      message: "The Resource cannot be restored: another row has the same name",
     };
     expect(refusal(await restore(deletion))).toEqual(conflict);
     await sql("delete from resources where name = $1", [name]);
@@ -126,7 +126,7 @@ describe("restore", () => {
     await sql("delete from products where id = $1", [product]);
     expect(refusal(await restore(await deletionOf(id)))).toEqual({
       code: "CONFLICT",
-      message: "The Campaign cannot be restored: a row that it refers to was deleted",
+      message: "The Campaign cannot be restored: the row of its productId was deleted",
     });
   });
 
@@ -361,7 +361,7 @@ describe("restore of a role", () => {
     const all = await service.login(["users.update", "reviewers.read"]);
     expect(refusal(await restore(lost!.id, false, all.token))).toEqual({
       code: "CONFLICT",
-      message: "The UserRole cannot be restored: a row that it refers to was deleted",
+      message: "The UserRole cannot be restored: the row of its roleId was deleted",
     });
     const { data } = await ask(
       `mutation ($input: CreateRoleInput!) { createRole(input: $input) { id } }`,
