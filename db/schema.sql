@@ -7551,7 +7551,8 @@ CREATE OR REPLACE FUNCTION complete_export(job_id uuid, attempt integer, rows in
 AS $function$
 begin
   update export_jobs j
-  set state = 'completed', exported_rows = complete_export.rows, file_size = complete_export.file_size,
+  set state = 'completed', exported_rows = complete_export.rows, total_rows = greatest(j.total_rows, complete_export.rows),
+    file_size = complete_export.file_size,
     notes = complete_export.notes, file_key = export_file_key(j, j.attempt),
     finished_at = clock_timestamp(), expires_at = clock_timestamp() + make_interval(days => complete_export.keep_days)
   where j.id = complete_export.job_id and j.state = 'running' and j.attempt = complete_export.attempt;
@@ -13391,7 +13392,8 @@ CREATE OR REPLACE FUNCTION record_export_progress(job_id uuid, attempt integer, 
  SET search_path TO (tenant), 'extensions', 'pg_temp'
 AS $function$
 begin
-  update export_jobs j set exported_rows = record_export_progress.rows
+  -- Rows that were added since the request was counted are exported too.
+  update export_jobs j set exported_rows = record_export_progress.rows, total_rows = greatest(j.total_rows, record_export_progress.rows)
   where j.id = record_export_progress.job_id and j.state = 'running' and j.attempt = record_export_progress.attempt;
   return found;
 end;

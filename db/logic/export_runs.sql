@@ -157,7 +157,8 @@ grant execute on function own_export_products to office_api;
 
 create or replace function record_export_progress(job_id uuid, attempt integer, rows integer) returns boolean as $$
 begin
-  update export_jobs j set exported_rows = record_export_progress.rows
+  -- Rows that were added since the request was counted are exported too.
+  update export_jobs j set exported_rows = record_export_progress.rows, total_rows = greatest(j.total_rows, record_export_progress.rows)
   where j.id = record_export_progress.job_id and j.state = 'running' and j.attempt = record_export_progress.attempt;
   return found;
 end;
@@ -169,7 +170,8 @@ create or replace function complete_export(
 ) returns boolean as $$
 begin
   update export_jobs j
-  set state = 'completed', exported_rows = complete_export.rows, file_size = complete_export.file_size,
+  set state = 'completed', exported_rows = complete_export.rows, total_rows = greatest(j.total_rows, complete_export.rows),
+    file_size = complete_export.file_size,
     notes = complete_export.notes, file_key = export_file_key(j, j.attempt),
     finished_at = clock_timestamp(), expires_at = clock_timestamp() + make_interval(days => complete_export.keep_days)
   where j.id = complete_export.job_id and j.state = 'running' and j.attempt = complete_export.attempt;

@@ -94,6 +94,13 @@ describe("createListExport", () => {
     ]);
   });
 
+  test("counts the rows that are added after the request, such as its own in the audit log", async () => {
+    const { id, totalRows } = await start({ entity: "auditLogs", query: "entityType:ExportJob" });
+    const job = await exports.reaches(id, ["completed"], reader.token);
+    expect(job.exportedRows).toBeGreaterThan(totalRows);
+    expect(job.totalRows).toBe(job.exportedRows);
+  });
+
   test("writes JSON values unchanged in JSON Lines, with all digits", async () => {
     const { pool } = exports.service.database;
     await pool.query(

@@ -17,7 +17,8 @@ const oldTypes: Record<string, string> = {
   bpchar: "Write `text` with a check of its form: `char` pads with blanks.",
   timestamp: "Write `timestamptz`: a time without its zone means another moment in each session.",
   timetz: "Write `time`: a zone without a date has no offset where clocks change.",
-  money: "Write `numeric(12, 2)`: `money` takes currency and decimals from a setting of the server.",
+  money:
+    "Write `numeric(12, 2)`: `money` takes currency and decimals from a setting of the server.",
   serial: "Write `uuid primary key default uuidv7()`.",
   serial2: "Write `uuid primary key default uuidv7()`.",
   serial4: "Write `uuid primary key default uuidv7()`.",
