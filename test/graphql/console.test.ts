@@ -263,7 +263,7 @@ describe("the catalogue of the console", () => {
         argument: "userId",
         title: "Deactivate user",
         description:
-          "Deactivates a user and ends the user's sessions and API tokens, and pending invitations sent by the user.",
+          "Deactivates a user and ends the user's sessions, API tokens and calendar feeds, and pending invitations sent by the user.",
         isHarmful: true,
         onlyIf: "isActive",
         unless: null,
