@@ -123,6 +123,7 @@ describe("the circuit breaker", () => {
     const before = await requests();
     const error = await failure(ask());
     expect(error).toBeInstanceOf(ErpUnavailableError);
+    expect(error.message).toMatch(/^The ERP answered 500.*; requests are paused for a while$/);
     const { retryAfterMs } = { retryAfterMs: null, ...error };
     expect(retryAfterMs).toBeGreaterThan(0);
     expect(retryAfterMs).toBeLessThanOrEqual(300);

@@ -52,7 +52,11 @@ export function makeAttempts(options: AttemptOptions): Attempts {
     { halfOpenAfter: openMs, breaker: new ConsecutiveBreaker(failuresToOpen) },
   );
   let openedAt = 0;
-  breaker.onBreak(() => (openedAt = Date.now()));
+  let lastFailure = "The ERP does not answer";
+  breaker.onBreak((reason) => {
+    openedAt = Date.now();
+    if ("error" in reason) lastFailure = reason.error.message;
+  });
   const policy = wrap(again, breaker);
 
   return {
@@ -67,7 +71,7 @@ export function makeAttempts(options: AttemptOptions): Attempts {
         return await (signal === undefined ? tried : Promise.race([tried, aborted(signal, tried)]));
       } catch (error) {
         if (!(error instanceof BrokenCircuitError)) throw error;
-        throw new ErpUnavailableError("The ERP does not answer; requests are paused for a while", {
+        throw new ErpUnavailableError(`${lastFailure}; requests are paused for a while`, {
           cause: error,
           retryAfterMs: Math.max(0, openedAt + openMs - Date.now()),
         });
