@@ -4595,7 +4595,7 @@ comment on column resource_bookings.booked_by_user_id is '@mutations off
 @title User
 The user who booked the resource.';
 
-comment on column resource_bookings.booked_by_name is '@personal booked_by_user_id
+comment on column resource_bookings.booked_by_name is '@personal booked_by_user_id Former user
 @searchIndex searchable
 @mutations off
 @list 6
@@ -11504,7 +11504,7 @@ AS $function$
     ('view', 'foreignKey', '(<column>) references <table> (<column>)|@forwardBehavior +singularRelation:resource:single',
       '^\(\w+(, ?\w+)*\) references \w+ \(\w+(, ?\w+)*\)(\|@[^|]+)*$', true, null),
     ('column', 'secret', '', p.none, false, null),
-    ('column', 'personal', '[<reference> [<value>]]', '^(\w+( \w+)?)?$', false, null),
+    ('column', 'personal', '[<reference> [<value>]]', '^(\w+( .+)?)?$', false, null),
     ('column', 'auditName', '<name>', p.name, false, null),
     ('column', 'mutations', 'create`, `@mutations update` or `@mutations off', '^(create|update|off)$', false, null),
     ('column', 'export', '<title>` or `@export off', p.some, false, null),
@@ -12752,8 +12752,7 @@ AS $function$
   select a.attrelid::regclass, g.reference, a.attname::text, coalesce(g.instead, case when a.attnotnull then 'Erased' end)
   from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped,
     lateral comment_tags(col_description(a.attrelid, a.attnum)) as t(tags),
-    lateral (select nullif(split_part(t.tags ->> 'personal', ' ', 1), ''), nullif(split_part(t.tags ->> 'personal', ' ', 2), ''))
-      as g(reference, instead)
+    lateral (select substring(t.tags ->> 'personal' from '^\w+'), substring(t.tags ->> 'personal' from '^\w+ (.+)$')) as g(reference, instead)
   where c.relnamespace = current_schema()::regnamespace and c.relkind in ('r', 'p') and t.tags ? 'personal'
     and (
       g.reference is null and c.oid = personal_columns.subject
@@ -17022,16 +17021,16 @@ AS $function$
         where k.conrelid = a.attrelid and k.contype = 'f' and cardinality(k.conkey) = 1 and r.attname = g.reference
           and k.confrelid = any (subjects.ids)) end
   union all
-  -- A required enumeration takes the value that the tag names.
+  -- A required enumeration takes the value of the tag.
   select t.what || ': the tag @personal is for a text or a column that can be empty; this one is required and ' || format_type(a.atttypid, null)
       || case when e.labels is not null then ': write `@personal <column> <value>` with one of ' || e.labels else '' end
     from checked t join own_columns a on a.name = substr(t.what, length('comment of ' || t.known_kind || ' ') + 1)
-      cross join lateral nullif(split_part(t.value, ' ', 2), '') as g(instead)
+      cross join lateral substring(t.value from '^\w+ (.+)$') as g(instead)
       cross join lateral (
         select string_agg(enumlabel, ', ' order by enumsortorder) as labels, bool_or(enumlabel = g.instead) as is_known
         from pg_enum where enumtypid = a.atttypid) as e
-    where t.tag = 'personal' and t.is_valid and e.is_known is not true
-      and (g.instead is not null or a.attnotnull and a.atttypid <> 'text'::regtype)
+    where t.tag = 'personal' and t.is_valid and a.atttypid <> 'text'::regtype and e.is_known is not true
+      and (g.instead is not null or a.attnotnull)
   order by 1
 $function$;
 comment on function tag_violations() is 'Unknown, misplaced, malformed or duplicate tags.';

@@ -53,7 +53,7 @@ create or replace function known_tags() returns table (kind text, tag text, valu
     ('view', 'foreignKey', '(<column>) references <table> (<column>)|@forwardBehavior +singularRelation:resource:single',
       '^\(\w+(, ?\w+)*\) references \w+ \(\w+(, ?\w+)*\)(\|@[^|]+)*$', true, null),
     ('column', 'secret', '', p.none, false, null),
-    ('column', 'personal', '[<reference> [<value>]]', '^(\w+( \w+)?)?$', false, null),
+    ('column', 'personal', '[<reference> [<value>]]', '^(\w+( .+)?)?$', false, null),
     ('column', 'auditName', '<name>', p.name, false, null),
     ('column', 'mutations', 'create`, `@mutations update` or `@mutations off', '^(create|update|off)$', false, null),
     ('column', 'export', '<title>` or `@export off', p.some, false, null),

@@ -212,16 +212,16 @@ create or replace function tag_violations() returns setof text as $$
         where k.conrelid = a.attrelid and k.contype = 'f' and cardinality(k.conkey) = 1 and r.attname = g.reference
           and k.confrelid = any (subjects.ids)) end
   union all
-  -- A required enumeration takes the value that the tag names.
+  -- A required enumeration takes the value of the tag.
   select t.what || ': the tag @personal is for a text or a column that can be empty; this one is required and ' || format_type(a.atttypid, null)
       || case when e.labels is not null then ': write `@personal <column> <value>` with one of ' || e.labels else '' end
     from checked t join own_columns a on a.name = substr(t.what, length('comment of ' || t.known_kind || ' ') + 1)
-      cross join lateral nullif(split_part(t.value, ' ', 2), '') as g(instead)
+      cross join lateral substring(t.value from '^\w+ (.+)$') as g(instead)
       cross join lateral (
         select string_agg(enumlabel, ', ' order by enumsortorder) as labels, bool_or(enumlabel = g.instead) as is_known
         from pg_enum where enumtypid = a.atttypid) as e
-    where t.tag = 'personal' and t.is_valid and e.is_known is not true
-      and (g.instead is not null or a.attnotnull and a.atttypid <> 'text'::regtype)
+    where t.tag = 'personal' and t.is_valid and a.atttypid <> 'text'::regtype and e.is_known is not true
+      and (g.instead is not null or a.attnotnull)
   order by 1
 $$ language sql stable security definer set search_path from current;
 comment on function tag_violations is 'Unknown, misplaced, malformed or duplicate tags.';

@@ -7,8 +7,7 @@ returns table (relation regclass, reference text, name text, instead text) as $$
   select a.attrelid::regclass, g.reference, a.attname::text, coalesce(g.instead, case when a.attnotnull then 'Erased' end)
   from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped,
     lateral comment_tags(col_description(a.attrelid, a.attnum)) as t(tags),
-    lateral (select nullif(split_part(t.tags ->> 'personal', ' ', 1), ''), nullif(split_part(t.tags ->> 'personal', ' ', 2), ''))
-      as g(reference, instead)
+    lateral (select substring(t.tags ->> 'personal' from '^\w+'), substring(t.tags ->> 'personal' from '^\w+ (.+)$')) as g(reference, instead)
   where c.relnamespace = current_schema()::regnamespace and c.relkind in ('r', 'p') and t.tags ? 'personal'
     and (
       g.reference is null and c.oid = personal_columns.subject

@@ -121,7 +121,7 @@ comment on column resource_bookings.booked_by_user_id is '@mutations off
 @list off
 @title User
 The user who booked the resource.';
-comment on column resource_bookings.booked_by_name is '@personal booked_by_user_id
+comment on column resource_bookings.booked_by_name is '@personal booked_by_user_id Former user
 @searchIndex searchable
 @mutations off
 @list 6

@@ -407,16 +407,16 @@ describe("anonymiseUser", () => {
     );
     const types = new Set(logged.flatMap((row) => row.types));
     expect([...types].toSorted()).toEqual(["[erased]", null]);
-    const statuses = await sql<{ id: string; status: string }>(
-      "select id, status::text from resource_bookings where id = any ($1)",
-      [[past?.id, coming?.id]],
-    );
-    expect(new Map(statuses.map(({ id, status }) => [id, status]))).toEqual(
-      new Map([
-        [past?.id, "BOOKED"],
-        [coming?.id, "CANCELLED"],
-      ]),
-    );
+    const booked_by_name = "Former user";
+    expect(
+      await sql(
+        "select id, status::text, booked_by_name from resource_bookings where id = any ($1) order by starts_at",
+        [[past?.id, coming?.id]],
+      ),
+    ).toEqual([
+      { id: past?.id, status: "BOOKED", booked_by_name },
+      { id: coming?.id, status: "CANCELLED", booked_by_name },
+    ]);
     await sealAll(service.database.pool);
     expect(await brokenRows()).toEqual([]);
   });

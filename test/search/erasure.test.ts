@@ -43,7 +43,6 @@ const waitForCollections = (text: string, collections: string[]) =>
   waitFor(
     `“${text}” to be in ${collections.join(", ") || "no collection"}`,
     async () => (await collectionsWith(text)).join() === collections.join(),
-    30_000,
   );
 
 async function change(document: string, id: string): Promise<void> {
@@ -91,6 +90,5 @@ test("anonymising a user removes their name from the search engine", async () =>
   await waitForCollections(name, ["bookings", "campaigns"]);
   await change("mutation ($id: ID!) { anonymiseUser(userId: $id) { id } }", id);
   await waitForCollections(name, []);
-  await waitForCollections("Former user", ["campaigns"]);
-  await waitForCollections('"Erased"', ["bookings", "customers"]);
+  await waitForCollections("Former user", ["bookings", "campaigns"]);
 });
