@@ -59,14 +59,15 @@ function Trouble({ title, hint, onRetry, children }: TroubleProps): ReactNode {
 const reloadedKey = "console.reloaded";
 
 /**
- * Loads the console again when the server responds, but not a second time for the same address; returns whether it does.
+ * Loads the console again when the server responds and the page is still shown, but not a second time for the same
+ * address; returns whether it does.
  * Browsers do not request a script again that failed to load, for example in a short outage or because a new version
  * replaced it.
  */
-async function reloadOnce(): Promise<boolean> {
+async function reloadOnce(isShown: () => boolean): Promise<boolean> {
   try {
     await ask("{ __typename }");
-    if (sessionStorage.getItem(reloadedKey) === location.href) return false;
+    if (!isShown() || sessionStorage.getItem(reloadedKey) === location.href) return false;
     sessionStorage.setItem(reloadedKey, location.href);
   } catch {
     // There is no response, or the browser stores nothing.
@@ -95,14 +96,20 @@ export function lazyPage(load: () => Promise<ComponentType>) {
     const [state, setState] = useState({ Page: loaded, hasFailed: false });
     const { Page, hasFailed } = state;
     useEffect(() => {
-      if (Page) forgetReload();
-      else
-        preload().then(
-          () => setState({ Page: loaded, hasFailed: false }),
-          async () => {
-            if (!(await reloadOnce())) setState({ Page: null, hasFailed: true });
-          },
-        );
+      if (Page) {
+        forgetReload();
+        return undefined;
+      }
+      let isShown = true;
+      preload().then(
+        () => setState({ Page: loaded, hasFailed: false }),
+        async () => {
+          if (!(await reloadOnce(() => isShown))) setState({ Page: null, hasFailed: true });
+        },
+      );
+      return () => {
+        isShown = false;
+      };
     }, [Page]);
     if (hasFailed)
       return (
