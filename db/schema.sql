@@ -11409,25 +11409,25 @@ end;
 $function$;
 comment on function keep_user_keys(uuid[]) is 'Stores the permission keys of users with each user.';
 
-CREATE OR REPLACE FUNCTION key_fields(relation regclass, constraint_name text)
+CREATE OR REPLACE FUNCTION key_fields(entity_type text, constraint_name text)
  RETURNS text
  LANGUAGE sql
  STABLE
 AS $function$
   select string_agg(camel_case(a.attname), ' and ' order by a.attnum)
-  from (
+  from restorable_table(key_fields.entity_type) as t cross join lateral (
     select k.conkey from pg_constraint k
-    where k.conrelid = key_fields.relation and k.conname = key_fields.constraint_name and k.contype = 'f'
+    where k.conrelid = t.relation and k.conname = key_fields.constraint_name and k.contype = 'f'
     union all
     select case when i.indexprs is null then i.indkey::smallint[] else array(
       -- The columns of its expressions.
       select d.refobjsubid::smallint from pg_depend d
       where d.classid = 'pg_class'::regclass and d.objid = c.oid and d.refobjid = i.indrelid and d.refobjsubid > 0) end
     from pg_index i join pg_class c on c.oid = i.indexrelid
-    where i.indrelid = key_fields.relation and c.relname = key_fields.constraint_name and i.indisunique and i.indpred is null
-  ) as k(columns) join pg_attribute a on a.attrelid = key_fields.relation and a.attnum = any (k.columns)
+    where i.indrelid = t.relation and c.relname = key_fields.constraint_name and i.indisunique and i.indpred is null
+  ) as k(columns) join pg_attribute a on a.attrelid = t.relation and a.attnum = any (k.columns)
 $function$;
-comment on function key_fields(regclass,text) is 'The API names of the columns of a foreign key or unique index; null for partial indexes and other constraints.';
+comment on function key_fields(text,text) is 'The API names of the columns of a foreign key or unique index; null for partial indexes and other constraints.';
 
 CREATE OR REPLACE FUNCTION keys_in(tag text)
  RETURNS SETOF text
@@ -14463,12 +14463,12 @@ begin
         when foreign_key_violation then
           get stacked diagnostics v_key = constraint_name;
           v_message := format('The %s cannot be restored: the row %s was deleted', v_type,
-            coalesce('of its ' || key_fields((select t.relation from restorable_table(v_type) as t), v_key), 'that it refers to'));
+            coalesce('of its ' || key_fields(v_type, v_key), 'that it refers to'));
           v_left := v_left || jsonb_build_object(v_type, v_rows -> v_type);
         when unique_violation or exclusion_violation then
           get stacked diagnostics v_key = constraint_name;
           v_message := format('The %s cannot be restored: another row has the same %s', v_type,
-            coalesce(key_fields((select t.relation from restorable_table(v_type) as t), v_key), 'unique value'));
+            coalesce(key_fields(v_type, v_key), 'unique value'));
           v_left := v_left || jsonb_build_object(v_type, v_rows -> v_type);
         when not_null_violation or check_violation or sqlstate 'OF400' or sqlstate 'OF409' then
           v_message := format('The %s cannot be restored: it violates a current rule of the table', v_type);
@@ -17014,7 +17014,7 @@ AS $function$
       join own_columns a on a.name = substr(t.what, length('comment of ' || t.known_kind || ' ') + 1)
       cross join lateral (select array_agg(c.oid) as ids from pg_class c
         where c.relnamespace = (select current_schema()::regnamespace) and c.relname in ('users', 'customers')) as subjects
-      cross join lateral split_part(t.value, ' ', 1) as g(reference)
+      cross join lateral substring(t.value from '^\w+') as g(reference)
     where t.tag = 'personal' and t.is_valid and case when t.value = '' then a.attrelid <> all (subjects.ids)
       else not exists (
         select from pg_constraint k join pg_attribute r on r.attrelid = k.conrelid and r.attnum = k.conkey[1]
@@ -17022,8 +17022,11 @@ AS $function$
           and k.confrelid = any (subjects.ids)) end
   union all
   -- A required enumeration takes the value of the tag.
-  select t.what || ': the tag @personal is for a text or a column that can be empty; this one is required and ' || format_type(a.atttypid, null)
-      || case when e.labels is not null then ': write `@personal <column> <value>` with one of ' || e.labels else '' end
+  select t.what || ': the tag @personal ' || case
+      when g.instead is null then 'is for a text or a column that can be empty; this one is required and ' || format_type(a.atttypid, null)
+        || coalesce(': write `@personal <column> <value>` with one of ' || e.labels, '')
+      when e.labels is null then 'names the value ' || g.instead || ', which only a text or an enumeration takes'
+      else 'names the value ' || g.instead || ', and the values are ' || e.labels end
     from checked t join own_columns a on a.name = substr(t.what, length('comment of ' || t.known_kind || ' ') + 1)
       cross join lateral substring(t.value from '^\w+ (.+)$') as g(instead)
       cross join lateral (

@@ -205,7 +205,7 @@ create or replace function tag_violations() returns setof text as $$
       join own_columns a on a.name = substr(t.what, length('comment of ' || t.known_kind || ' ') + 1)
       cross join lateral (select array_agg(c.oid) as ids from pg_class c
         where c.relnamespace = (select current_schema()::regnamespace) and c.relname in ('users', 'customers')) as subjects
-      cross join lateral split_part(t.value, ' ', 1) as g(reference)
+      cross join lateral substring(t.value from '^\w+') as g(reference)
     where t.tag = 'personal' and t.is_valid and case when t.value = '' then a.attrelid <> all (subjects.ids)
       else not exists (
         select from pg_constraint k join pg_attribute r on r.attrelid = k.conrelid and r.attnum = k.conkey[1]
@@ -213,8 +213,11 @@ create or replace function tag_violations() returns setof text as $$
           and k.confrelid = any (subjects.ids)) end
   union all
   -- A required enumeration takes the value of the tag.
-  select t.what || ': the tag @personal is for a text or a column that can be empty; this one is required and ' || format_type(a.atttypid, null)
-      || case when e.labels is not null then ': write `@personal <column> <value>` with one of ' || e.labels else '' end
+  select t.what || ': the tag @personal ' || case
+      when g.instead is null then 'is for a text or a column that can be empty; this one is required and ' || format_type(a.atttypid, null)
+        || coalesce(': write `@personal <column> <value>` with one of ' || e.labels, '')
+      when e.labels is null then 'names the value ' || g.instead || ', which only a text or an enumeration takes'
+      else 'names the value ' || g.instead || ', and the values are ' || e.labels end
     from checked t join own_columns a on a.name = substr(t.what, length('comment of ' || t.known_kind || ' ') + 1)
       cross join lateral substring(t.value from '^\w+ (.+)$') as g(instead)
       cross join lateral (

@@ -158,19 +158,19 @@ end;
 $$ language plpgsql volatile;
 
 -- The detail of the error would name the key, but not in tables with row-level security.
-create or replace function key_fields(relation regclass, constraint_name text) returns text as $$
+create or replace function key_fields(entity_type text, constraint_name text) returns text as $$
   select string_agg(camel_case(a.attname), ' and ' order by a.attnum)
-  from (
+  from restorable_table(key_fields.entity_type) as t cross join lateral (
     select k.conkey from pg_constraint k
-    where k.conrelid = key_fields.relation and k.conname = key_fields.constraint_name and k.contype = 'f'
+    where k.conrelid = t.relation and k.conname = key_fields.constraint_name and k.contype = 'f'
     union all
     select case when i.indexprs is null then i.indkey::smallint[] else array(
       -- The columns of its expressions.
       select d.refobjsubid::smallint from pg_depend d
       where d.classid = 'pg_class'::regclass and d.objid = c.oid and d.refobjid = i.indrelid and d.refobjsubid > 0) end
     from pg_index i join pg_class c on c.oid = i.indexrelid
-    where i.indrelid = key_fields.relation and c.relname = key_fields.constraint_name and i.indisunique and i.indpred is null
-  ) as k(columns) join pg_attribute a on a.attrelid = key_fields.relation and a.attnum = any (k.columns)
+    where i.indrelid = t.relation and c.relname = key_fields.constraint_name and i.indisunique and i.indpred is null
+  ) as k(columns) join pg_attribute a on a.attrelid = t.relation and a.attnum = any (k.columns)
 $$ language sql stable;
 comment on function key_fields is 'The API names of the columns of a foreign key or unique index; null for partial indexes and other constraints.';
 
@@ -226,12 +226,12 @@ begin
         when foreign_key_violation then
           get stacked diagnostics v_key = constraint_name;
           v_message := format('The %s cannot be restored: the row %s was deleted', v_type,
-            coalesce('of its ' || key_fields((select t.relation from restorable_table(v_type) as t), v_key), 'that it refers to'));
+            coalesce('of its ' || key_fields(v_type, v_key), 'that it refers to'));
           v_left := v_left || jsonb_build_object(v_type, v_rows -> v_type);
         when unique_violation or exclusion_violation then
           get stacked diagnostics v_key = constraint_name;
           v_message := format('The %s cannot be restored: another row has the same %s', v_type,
-            coalesce(key_fields((select t.relation from restorable_table(v_type) as t), v_key), 'unique value'));
+            coalesce(key_fields(v_type, v_key), 'unique value'));
           v_left := v_left || jsonb_build_object(v_type, v_rows -> v_type);
         when not_null_violation or check_violation or sqlstate 'OF400' or sqlstate 'OF409' then
           v_message := format('The %s cannot be restored: it violates a current rule of the table', v_type);

@@ -1,6 +1,5 @@
 import { type AddressInfo, type Socket, createConnection, createServer } from "node:net";
 import { Transform } from "node:stream";
-import { waitFor } from "./waitFor.ts";
 
 /** A TCP proxy that can interrupt, delay or replace the traffic to a server. */
 export interface Proxy {
@@ -215,10 +214,7 @@ export async function startProxy(target: string): Promise<Proxy> {
       held = null;
       heldRequest = null;
       for (const connection of connections) if (connection.stuck) end(connection);
-      // Another process may have been given the port in the meantime.
-      listening ??= await waitFor("the port of the proxy", () =>
-        listen(own).catch(() => undefined),
-      );
+      listening ??= await listen(own);
     },
     redirectTo(other) {
       ({ hostname, port } = new URL(other));

@@ -1,22 +1,16 @@
 import { setTimeout as delay } from "node:timers/promises";
 
-// A longer gap between two polls counts as this much, so that a machine that stood still does not end the wait.
-const maxGapMs = 2_000;
-
-/** Polls `check` until it returns neither undefined nor false; throws after about `timeoutMs`. */
+/** Polls `check` until it returns neither undefined nor false; throws after `timeoutMs`. */
 export async function waitFor<T>(
   what: string,
   check: () => T | undefined | false | Promise<T | undefined | false>,
   timeoutMs = 90_000,
 ): Promise<T> {
-  let waited = 0;
-  let polledAt = performance.now();
+  const started = Date.now();
   for (;;) {
     const found = await check();
     if (found !== undefined && found !== false) return found;
-    const now = performance.now();
-    waited += Math.min(now - polledAt, maxGapMs);
-    polledAt = now;
+    const waited = Date.now() - started;
     if (waited > timeoutMs) throw new Error(`timed out waiting for ${what}`);
     // Polls less often over time, because polling slows down the awaited work.
     await delay(Math.min(60, 20 + waited / 50));

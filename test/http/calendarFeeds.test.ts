@@ -140,6 +140,10 @@ describe("a calendar feed", () => {
       message: "There is no calendar feed of yours with this id",
     });
     expect((await revoke(token)).data.revokeCalendarFeed.revokedAt).not.toBeNull();
+    const other = await person();
+    const feed = await makeFeed(other.token);
+    await sql("update users set is_active = false where id = $1", [other.userId]);
+    expect((await fetch(feed.url)).status).toBe(404);
     const manager = await service.login([], "boss@example.com");
     await sql(
       "insert into user_roles (user_id, role_id) select $1, id from roles where name = 'Superadmin'",

@@ -184,6 +184,22 @@ export const tagViolations: ViolationCase[] = [
       comment on column planted.kind is E'@personal author_id NONE\nA kind.';
       select protect_table('planted')`,
     violations: [
+      "comment of column planted.kind: the tag @personal names the value NONE, and the values are SICK, OTHER",
+    ],
+  },
+  {
+    what: "a required @personal enumeration without a value, and a date with one",
+    sql: `create type planted_kind as enum ('SICK', 'OTHER');
+      alter table planted add column author_id uuid references users on delete set null,
+        add column kind planted_kind not null default 'SICK', add column born_on date;
+      create index planted_author_id_idx on planted (author_id);
+      comment on type planted_kind is 'A kind.';
+      comment on column planted.author_id is 'Its author.';
+      comment on column planted.kind is E'@personal author_id\nA kind.';
+      comment on column planted.born_on is E'@personal author_id Unknown\nA date.';
+      select protect_table('planted')`,
+    violations: [
+      "comment of column planted.born_on: the tag @personal names the value Unknown, which only a text or an enumeration takes",
       "comment of column planted.kind: the tag @personal is for a text or a column that can be empty; this one is required and planted_kind: write `@personal <column> <value>` with one of SICK, OTHER",
     ],
   },
