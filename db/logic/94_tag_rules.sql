@@ -225,6 +225,22 @@ create or replace function tag_violations() returns setof text as $$
         from pg_enum where enumtypid = a.atttypid) as e
     where t.tag = 'personal' and t.is_valid and a.atttypid <> 'text'::regtype and e.is_known is not true
       and (g.instead is not null or a.attnotnull)
+  union all
+  -- PostGraphile shows one row where a unique constraint covers the reference, and a list otherwise. An index does not count.
+  select t.what || ': the tag @backwardBehavior shows nothing, because ' || case when u.is_unique
+      then 'a unique constraint allows one row only; write `@backwardBehavior +singularRelation:resource:single`'
+      else format('no unique constraint allows one row only; add `alter table %s add unique (%s)`, or write `@backwardBehavior +manyRelation:resource:list`',
+        k.conrelid::regclass, u.columns) end
+    from checked t
+      join pg_constraint k on k.contype = 'f' and k.connamespace = (select current_schema()::regnamespace)
+        and format('comment of foreign key %s on %s', k.conname, k.conrelid::regclass) = t.what
+      cross join lateral (
+        select exists (select from pg_constraint c where c.conrelid = k.conrelid and c.contype in ('u', 'p') and c.conkey <@ k.conkey),
+          (select string_agg(quote_ident(a.attname), ', ' order by r.place) from unnest(k.conkey) with ordinality as r(attnum, place)
+            join pg_attribute a on a.attrelid = k.conrelid and a.attnum = r.attnum)) as u(is_unique, columns)
+    where t.tag = 'backwardBehavior' and t.is_valid
+      and t.value ~ case when u.is_unique then '\+manyRelation' else '\+singularRelation' end
+      and t.value !~ case when u.is_unique then '\+singularRelation' else '\+manyRelation' end
   order by 1
 $$ language sql stable security definer set search_path from current;
 comment on function tag_violations is 'Unknown, misplaced, malformed or duplicate tags.';

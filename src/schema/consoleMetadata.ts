@@ -222,12 +222,7 @@ function entityOf(
       tagText(tags, "audit")?.startsWith("off") !== true,
     fields,
     relations: relationsOf(build, table, places),
-    parents: parents.map(({ entity, field, isConnection, by }) => ({
-      entity,
-      field,
-      isConnection,
-      by,
-    })),
+    parents: parents.map(({ entity, field, shape, by }) => ({ entity, field, shape, by })),
   };
 }
 

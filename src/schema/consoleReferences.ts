@@ -133,8 +133,8 @@ export function relations(
 }
 
 /**
- * The fields that return the rows of a table without a root list, on the types of tables with one. Lists come before
- * connections, because a list returns all rows at once.
+ * The fields that return the rows of a table without a root list, on the types of tables with one. Connections come last,
+ * because the other fields return all rows at once.
  */
 export function parentsOf(
   build: GraphileBuild.Build,
@@ -149,12 +149,12 @@ export function parentsOf(
       const type = schema.getType(build.inflection.tableType(parent.codec));
       const graphqlField = isObjectType(type) ? type.getFields()[field?.name ?? ""] : undefined;
       const by = referringField(build, relation);
-      if (!field || field.shape === "ROW" || !graphqlField || by === null) return [];
-      const isConnection = field.shape === "CONNECTION";
-      return [{ entity: name, field: field.name, isConnection, by, graphqlField }];
+      if (!field || !graphqlField || by === null) return [];
+      return [{ entity: name, field: field.name, shape: field.shape, by, graphqlField }];
     }),
   );
-  return found.toSorted((a, b) => Number(a.isConnection) - Number(b.isConnection));
+  const isLast = ({ shape }: Parent) => Number(shape === "CONNECTION");
+  return found.toSorted((a, b) => isLast(a) - isLast(b));
 }
 
 /** The field of the referring table that holds the other row's id; null where several columns do. */

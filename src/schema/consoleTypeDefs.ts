@@ -233,6 +233,24 @@ export const consoleTypeDefs = gql`
   }
 
   """
+  What a field of another table returns.
+  """
+  enum EntityParentShape {
+    """
+    The only row, or null.
+    """
+    ROW
+    """
+    A list of all rows.
+    """
+    LIST
+    """
+    A connection with pages and a total count.
+    """
+    CONNECTION
+  }
+
+  """
   A field of another table that returns rows of this table, such as \`prices\` of products.
   """
   type EntityParent {
@@ -245,9 +263,9 @@ export const consoleTypeDefs = gql`
     """
     field: String!
     """
-    Whether the field is a connection with pages and a total count. Otherwise it is a list of all rows.
+    What the field returns.
     """
-    isConnection: Boolean!
+    shape: EntityParentShape!
     """
     The field of this table with the id of the other row.
     """

@@ -111,12 +111,14 @@ export interface EntityRelation {
   by: string;
 }
 
+/** What a field with rows of another table returns: the only row or null, all rows, or a connection with pages and a count. */
+export type RelationShape = "ROW" | "LIST" | "CONNECTION";
+
 /** A field of another table that returns rows of this one, such as `prices` of products. */
 export interface EntityParent {
   entity: string;
   field: string;
-  /** Whether the field is a connection with pages and a count; otherwise it is a list of all rows. */
-  isConnection: boolean;
+  shape: RelationShape;
   /** The field of this table that stores the id of the other row. */
   by: string;
 }

@@ -1,9 +1,10 @@
 import type { PgCodecRelation, PgResource } from "postgraphile/@dataplan/pg";
+import type { RelationShape } from "./entityDescription.ts";
 
 /** A field of a table's type with rows that refer to its row, or with the row that it refers to. */
 export interface RelationField {
   name: string;
-  shape: "LIST" | "CONNECTION" | "ROW";
+  shape: RelationShape;
 }
 
 /** The field that shows the rows of a relation; null where the API shows none. A list counts before a connection. */

@@ -7,8 +7,8 @@ import type { TestDatabase } from "../helpers/database.ts";
 import { startOwnSqlService } from "../helpers/migration/ownSqlService.ts";
 import type { Service } from "../helpers/service.ts";
 
-// Five migrations as a DBA may write them: warehouses within warehouses, a key of two columns, a join table, agreements
-// that may not overlap, counts named by a time, a view, and an action with arguments.
+// Six migrations as a DBA may write them: warehouses within warehouses, a key of two columns, a join table, agreements
+// that may not overlap, counts named by a time, a view, at most one lease of a warehouse, and an action with arguments.
 const ownSql = join(import.meta.dirname, "../fixtures/migration/stock");
 
 let browser: Browser;
@@ -249,6 +249,39 @@ test("the query box offers the fields of the warehouse that another one belongs 
     await page.keyboard.press("Enter");
     await page.getByText("1 row found").waitFor();
     await page.getByRole("gridcell").getByText("Odense shop").waitFor();
+  });
+});
+
+test("the only row of a table without a list is made, changed and deleted in a tab", async () => {
+  await withJourney({ browser, service }, { token }, async (journey) => {
+    const { page, open, expectAccessible } = journey;
+    await open("/warehouses");
+    await page.getByRole("gridcell").getByText("Copenhagen harbour").first().click();
+    await page.getByRole("tab", { name: "Lease" }).click();
+    const add = page.getByRole("button", { name: "New lease" });
+    await add.click();
+    const drawer = page.getByRole("dialog");
+    await drawer.getByLabel(/^Landlord/).fill("Port of Copenhagen");
+    await page.keyboard.press("ControlOrMeta+s");
+    await drawer.waitFor({ state: "detached" });
+    const landlord = page.getByRole("gridcell").getByText("Port of Copenhagen", { exact: true });
+    await landlord.waitFor();
+    await add.waitFor({ state: "detached" });
+    await expectAccessible();
+
+    await landlord.click();
+    await drawer.getByLabel(/^Notice months/).fill("6");
+    await page.keyboard.press("ControlOrMeta+s");
+    await page.getByRole("gridcell").getByText("6 months", { exact: true }).waitFor();
+    const { rows } = await database.pool.query<{ id: string }>(
+      "select id from wh_leases where notice_months = 6",
+    );
+    await open(`/leases/${rows[0]?.id}`);
+    await page.getByRole("heading", { level: 1, name: "Port of Copenhagen" }).waitFor();
+    await page.getByRole("tab", { name: "History" }).click();
+    await page.getByText("Notice months").first().waitFor();
+    await page.getByRole("button", { name: "Delete" }).click();
+    await page.getByRole("button", { name: "New lease" }).waitFor();
   });
 });
 

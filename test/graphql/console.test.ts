@@ -74,7 +74,7 @@ const document = `query ($ifNot: String) { console(ifNot: $ifNot) {
     missing { verb permission description }
     fields { name title description kind widget unit unitOne isList isNullable isInputOnly onCreate onUpdate maxLength minimum maximum decimals orderBy searchName place section
       values { value title tone } reference { entity field nameField detailField colorField } }
-    relations { field title entity by } parents { entity field isConnection by }
+    relations { field title entity by } parents { entity field shape by }
     actions { field argument title description isHarmful onlyIf unless flags returnsValue resultFields { name }
         arguments { name type isObject fields { name title kind onCreate reference { entity } } } } } } }
 fragment mutation on EntityMutation {
@@ -108,7 +108,7 @@ interface Entity {
   defaultQuery: string | null;
   fields: Field[];
   relations: { entity: string; by: string }[];
-  parents: { entity: string; field: string; isConnection: boolean; by: string }[];
+  parents: { entity: string; field: string; shape: string; by: string }[];
   actions: {
     field: string;
     description: string;
@@ -677,7 +677,7 @@ describe("the catalogue of the console", () => {
       hasHistory: true,
       canCreate: { field: "createProductPrice" },
       canDelete: { field: "deleteProductPrice", takesVersion: true },
-      parents: [{ entity: "products", field: "prices", isConnection: false, by: "productId" }],
+      parents: [{ entity: "products", field: "prices", shape: "LIST", by: "productId" }],
     });
     expect(named(entities, "products")?.relations).toContainEqual({
       field: "productPrices.productId",
@@ -689,7 +689,7 @@ describe("the catalogue of the console", () => {
     expect(named(entities, "productRatings")).toBeUndefined();
     const critic = await catalogueFor(["reviewers.read"]);
     expect(named(critic.entities, "productRatings")?.parents).toEqual([
-      { entity: "reviewers", field: "ratings", isConnection: true, by: "reviewerId" },
+      { entity: "reviewers", field: "ratings", shape: "CONNECTION", by: "reviewerId" },
     ]);
     const nobody = await catalogueFor(["campaigns.read"]);
     expect(nobody.closedEntities).toContainEqual({
@@ -732,8 +732,8 @@ describe("the catalogue of the console", () => {
       const rows = `${keyField} ${selection.join(" ")}`;
       const lists =
         pagesField === null
-          ? entity.parents.map(({ entity: name, field, isConnection }) => {
-              const nodes = isConnection ? `nodes { ${rows} }` : rows;
+          ? entity.parents.map(({ entity: name, field, shape }) => {
+              const nodes = shape === "CONNECTION" ? `nodes { ${rows} }` : rows;
               return (args: string) =>
                 `{ ${named(entities, name)?.pagesField}(first: 1, query: "${field}.${keyField}:*") { nodes { ${field}(first: 1${args}) { ${nodes} } } } }`;
             })

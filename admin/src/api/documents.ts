@@ -65,16 +65,17 @@ export function pagesOf(entity: Entity): string {
   return name(entity.pagesField);
 }
 
-/** Selects child rows of the row of `upper` that `$query` finds: one page of a connection or a whole list. */
+/** Selects child rows of the row of `upper` that `$query` finds: one page of a connection, a whole list, or the only row. */
 export function childRowsDocument(
   entity: Entity,
   upper: Entity,
-  { field, isConnection }: EntityParent,
+  { field, shape }: EntityParent,
   fields: readonly EntityField[],
   orderBy: readonly string[],
 ): string {
   const rows = selections(entity, fields);
   const order = orderBy.length === 0 ? "" : orderArgument(orderBy);
+  const isConnection = shape === "CONNECTION";
   const list = isConnection
     ? `${name(field)}(first: $first, offset: $offset, includeTotalCount: $count ${order}) { totalCount nodes { ${rows} } }`
     : `${name(field)}${order === "" ? "" : `(${order})`} { ${rows} }`;
@@ -153,7 +154,7 @@ fragment entity on Entity {
   missing { verb permission description }
   fields { ...field }
   relations { field title entity by }
-  parents { entity field isConnection by }
+  parents { entity field shape by }
   actions { ...calledAction arguments { ...argument } }
 }
 fragment calledAction on EntityAction {

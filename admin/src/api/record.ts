@@ -4,7 +4,7 @@ import type { Row } from "../meta/rows.ts";
 import { ask } from "./ask.ts";
 import { childRecordDocument, profileDocument, recordDocument } from "./recordDocuments.ts";
 import { addReferencedRows } from "./referencedRows.ts";
-import type { Page } from "./rows.ts";
+import { type ChildRows, type Page, pageOfChildRows } from "./rows.ts";
 
 /** Fetches the row `id`; null when it does not exist or the caller may not read it. */
 export async function fetchRecord(
@@ -57,16 +57,15 @@ async function fetchRecordThroughParents(
     const query = `${parent.field}.${entity.keyField}:${quoteValue(id)}`;
     // A list returns all rows. Connections of such tables have no `query` argument, so all pages are searched.
     for (let offset = 0; ; offset += batchSize) {
-      const answer = await ask<{ upper: { nodes: { rows: Row[] | Page }[] } }>(
+      const { upper: found } = await ask<ChildRows>(
         document,
-        parent.isConnection ? { query, first: batchSize, offset } : { query },
+        parent.shape === "CONNECTION" ? { query, first: batchSize, offset } : { query },
         { signal },
       );
-      const found = answer.upper.nodes[0]?.rows ?? [];
-      const rows = Array.isArray(found) ? found : found.nodes;
+      const { nodes: rows, isWhole } = pageOfChildRows(parent, found);
       const row = rows.find((other) => other.id === id);
       if (row) return row;
-      if (!parent.isConnection || rows.length < batchSize) break;
+      if (isWhole || rows.length < batchSize) break;
     }
   }
   return null;

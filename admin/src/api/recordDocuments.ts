@@ -139,13 +139,14 @@ function mutationOf(entity: Entity, verb: "canCreate" | "canUpdate") {
   return { ...mutation, inputType: mutation.inputType };
 }
 
-/** Selects child rows with all fields, as `childRowsDocument` does: one page of a connection or a whole list. */
+/** Selects child rows with all fields, as `childRowsDocument` does. */
 export function childRecordDocument(
   entity: Entity,
   upper: Entity,
-  { field, isConnection }: EntityParent,
+  { field, shape }: EntityParent,
 ): string {
   const rows = recordFields(entity);
+  const isConnection = shape === "CONNECTION";
   const list = isConnection
     ? `${name(field)}(first: $first, offset: $offset) { nodes { ${rows} } }`
     : `${name(field)} { ${rows} }`;

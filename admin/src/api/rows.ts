@@ -93,13 +93,23 @@ async function fetchChildRows(
   signal?: AbortSignal,
 ): Promise<RowsPage> {
   const query = `${upper.keyField ?? "id"}:${quoteValue(id)}`;
-  const { upper: found } = await ask<{ upper: { nodes: { rows: Row[] | Page }[] } }>(
+  const { upper: found } = await ask<ChildRows>(
     childRowsDocument(entity, upper, parent, columns, order),
-    parent.isConnection ? { query, first, offset, count } : { query },
+    parent.shape === "CONNECTION" ? { query, first, offset, count } : { query },
     { signal },
   );
-  const rows = found.nodes[0]?.rows ?? [];
-  return Array.isArray(rows)
-    ? { nodes: rows, totalCount: rows.length, isWhole: true }
-    : { ...rows, isWhole: false };
+  return pageOfChildRows(parent, found);
+}
+
+/** The answer of a document with child rows: those of the only row of `upper`. */
+export interface ChildRows {
+  upper: { nodes: { rows: Page | Row[] | Row | null }[] };
+}
+
+/** The child rows in the answer as a page. */
+export function pageOfChildRows({ shape }: EntityParent, upper: ChildRows["upper"]): RowsPage {
+  const rows = upper.nodes[0]?.rows ?? [];
+  if (shape === "CONNECTION" && !Array.isArray(rows)) return { ...(rows as Page), isWhole: false };
+  const nodes = [rows as Row[] | Row].flat();
+  return { nodes, totalCount: nodes.length, isWhole: true };
 }

@@ -31,6 +31,22 @@ export const tagViolations: ViolationCase[] = [
     ],
   },
   {
+    what: "a reference that shows the only row without a unique constraint",
+    sql: `create unique index planted_product_id_key on planted (product_id);
+      comment on constraint planted_product_id_fkey on planted is '@backwardBehavior +singularRelation:resource:single'`,
+    violations: [
+      "comment of foreign key planted_product_id_fkey on planted: the tag @backwardBehavior shows nothing, because no unique constraint allows one row only; add `alter table planted add unique (product_id)`, or write `@backwardBehavior +manyRelation:resource:list`",
+    ],
+  },
+  {
+    what: "a reference that shows a list of the only row",
+    sql: `alter table planted add unique (product_id);
+      comment on constraint planted_product_id_fkey on planted is '@backwardBehavior +manyRelation:resource:list'`,
+    violations: [
+      "comment of foreign key planted_product_id_fkey on planted: the tag @backwardBehavior shows nothing, because a unique constraint allows one row only; write `@backwardBehavior +singularRelation:resource:single`",
+    ],
+  },
+  {
     what: "a misspelt function tag",
     sql: "comment on function planted_things is E'@guard products.read\\n@nulable\\nA function of the test.'",
     violations: [

@@ -58,13 +58,15 @@ export function RelatedList(props: RelatedListProps): ReactNode {
     ({ name, reference }) =>
       name === referring || name === relation.by || reference?.field === referring,
   );
+  // The unique reference refuses a second row.
+  const isTaken = wanted.parentRow?.parent.shape === "ROW" && rows.total !== 0;
   const create = () => {
     if (field) onNew({ entity, initial: { [field.name]: id }, onCreated: () => undefined });
   };
   return (
     <div className="related">
       <div className="actions">
-        {entity.canCreate && field && (
+        {entity.canCreate && field && !isTaken && (
           <Button className="button" onPress={create}>
             <Icon name="plus" />
             {en.list.new(entity.titleOne)}
