@@ -52,6 +52,19 @@ export function logicNameProblems(entries: readonly Entry[]): NameProblem[] {
     }));
 }
 
+/** Checks the names in a deployment's folder, of whose files only `prepare.sql` runs. */
+export function extraFolderProblems(entries: readonly Entry[]): NameProblem[] {
+  return entries
+    .filter(
+      ({ name, isFolder }) =>
+        !isFolder && !name.startsWith(".") && /\.sql$/i.test(name) && name !== "prepare.sql",
+    )
+    .map(({ name }) => ({
+      file: name,
+      message: `${name} would never run: move it to "migrations" or "logic", or name it prepare.sql if it creates extensions or roles`,
+    }));
+}
+
 function formProblem({ name, isFolder }: Entry, next: string): string {
   const digits = /^\d*/.exec(name)?.[0] ?? "";
   const good = goodName(name, digits, next);

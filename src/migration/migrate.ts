@@ -43,7 +43,7 @@ export async function migrate(
     production,
   } = options;
   const sources = await readSources(extraSqlDir);
-  await prepareDatabase(ownerUrl, log, responseTimeoutMs);
+  await prepareDatabase(ownerUrl, { log, responseTimeoutMs, own: sources.prepare });
   const client = await openClient(ownerUrl, responseTimeoutMs);
   client.on("notice", ({ severity, message }) => {
     if (severity === "WARNING") log(`WARNING: ${message}`);

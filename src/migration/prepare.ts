@@ -6,6 +6,8 @@ import { openClient, poolFor } from "../postgres/pools.ts";
 import { enableLoginSql, roleOfLogin } from "../postgres/logins.ts";
 import { isPrintableAscii } from "../postgres/scramVerifier.ts";
 import { Refusal } from "./refusals.ts";
+import { explainFailures } from "./runSources.ts";
+import type { SqlFile } from "./sources.ts";
 
 type Log = (line: string) => void;
 type Querier = Pick<pg.ClientBase, "query">;
@@ -15,17 +17,22 @@ const sqlFolder = join(import.meta.dirname, "../../db");
 /** The default response timeout in milliseconds. */
 export const defaultResponseTimeoutMs = 3_600_000;
 
-/** Creates roles, shared schemas, extensions and the job queue. Needs an administrator; can be repeated. */
+/**
+ * Creates roles, shared schemas, extensions and the job queue. Needs an administrator; can be repeated.
+ * @param options.own the deployment's own extensions and roles
+ * @throws Refusal with file and line when a statement of `own` fails
+ */
 export async function prepareDatabase(
   connectionString: string,
-  log: Log = () => {},
-  responseTimeoutMs = defaultResponseTimeoutMs,
+  options: { log?: Log; responseTimeoutMs?: number; own?: SqlFile | undefined } = {},
 ): Promise<void> {
+  const { log = () => {}, responseTimeoutMs = defaultResponseTimeoutMs, own } = options;
   const client = await openClient(connectionString, responseTimeoutMs);
   try {
     // Serialized until the connection ends, because concurrent changes of the same catalogue rows fail.
     await client.query("select pg_advisory_lock(hashtextextended('office.prepare', 0))");
     await client.query(await readFile(join(sqlFolder, "prepare.sql"), "utf8"));
+    if (own) await runOwn(client, own);
     // The queue's own migrations run `create schema if not exists`, which needs this privilege even when the schema
     // exists.
     const database = pg.escapeIdentifier(client.database ?? "postgres");
@@ -42,6 +49,18 @@ export async function prepareDatabase(
     log("The database is prepared");
   } finally {
     await client.end();
+  }
+}
+
+/** Runs the deployment's file in one transaction. What names no schema is created in `extensions`. */
+async function runOwn(client: pg.Client, file: SqlFile): Promise<void> {
+  await client.query("begin; set local search_path to extensions, pg_temp");
+  try {
+    await explainFailures(client, { file, text: file.text }, () => client.query(file.text));
+    await client.query("commit");
+  } catch (error) {
+    await client.query("rollback");
+    throw error;
   }
 }
 

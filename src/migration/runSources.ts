@@ -144,8 +144,11 @@ async function reportFailures<T>(file: SqlFile, work: () => Promise<T>): Promise
   }
 }
 
-/** Runs the SQL of a file; errors become messages with file, line and fix. */
-async function explainFailures<T>(
+/**
+ * Runs the SQL of a file in the client's transaction, with a savepoint before it.
+ * @throws Refusal with file, line and fix when a statement fails
+ */
+export async function explainFailures<T>(
   client: pg.ClientBase,
   { file, text, later = [] }: RunningFile,
   run: () => Promise<T>,

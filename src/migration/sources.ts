@@ -2,7 +2,9 @@ import { createHash } from "node:crypto";
 import { readdir, readFile } from "node:fs/promises";
 import { basename, join } from "node:path";
 import {
+  type Entry,
   type NameProblem,
+  extraFolderProblems,
   logicNameProblems,
   migrationNameProblems,
   shownPath,
@@ -17,6 +19,8 @@ export interface Sources {
   logic: SqlFile[];
   /** Reference data, run last. */
   data: SqlFile[];
+  /** The deployment's extensions and roles, created before the migrations by the administrator; undefined without any. */
+  prepare: SqlFile | undefined;
   /** A hash of all files; a tenant with the same stamp is up to date. See {@link stampOf}. */
   stamp: string;
 }
@@ -37,8 +41,8 @@ export interface SqlFile {
 const sqlFolder = join(import.meta.dirname, "../../db");
 
 /**
- * Reads the SQL files of `db` and of an optional extra folder with `migrations` and `logic`.
- * @throws Refusal when that folder has neither, or a file name is invalid
+ * Reads the SQL files of `db` and of an optional extra folder with `migrations`, `logic` and `prepare.sql`.
+ * @throws Refusal when that folder has none of them, or a file name is invalid
  */
 export async function readSources(extraSqlDir?: string): Promise<Sources> {
   const product = await Promise.all(
@@ -52,6 +56,7 @@ export async function readSources(extraSqlDir?: string): Promise<Sources> {
     ...data,
     ...(own?.migrations ?? []),
     ...(own?.logic ?? []),
+    ...(own?.prepare ? [own.prepare] : []),
   ];
   const hash = createHash("sha256");
   for (const { text } of files) hash.update(text).update("\0");
@@ -70,33 +75,46 @@ export async function readSources(extraSqlDir?: string): Promise<Sources> {
     ],
     logic: [...logic, ...(own?.logic ?? [])],
     data,
+    prepare: own?.prepare,
     stamp: hash.digest("hex").slice(0, 32),
   };
 }
 
 async function readExtraFiles(folder: string) {
-  const [migrations, logic] = await Promise.all(
-    ["migrations", "logic"].map((name) => sqlFilesIfAny(join(folder, name))),
-  );
-  if (!migrations && !logic)
-    throw new Refusal(`DATABASE_EXTRA_SQL_DIR: ${folder} has no folder "migrations" or "logic"`);
-  return { migrations, logic };
+  const path = join(folder, "prepare.sql");
+  const [entries, migrations, logic, text] = await Promise.all([
+    ifAny(entriesOf(folder)),
+    ifAny(sqlFiles(join(folder, "migrations"))),
+    ifAny(sqlFiles(join(folder, "logic"))),
+    ifAny(readFile(path, "utf8")),
+  ]);
+  if (!migrations && !logic && text === undefined)
+    throw new Refusal(
+      `DATABASE_EXTRA_SQL_DIR: ${folder} has no folder "migrations" or "logic" and no file "prepare.sql"`,
+    );
+  refuseNames(folder, extraFolderProblems(entries ?? []));
+  return { migrations, logic, prepare: text === undefined ? undefined : { path, text } };
 }
 
-async function sqlFilesIfAny(folder: string): Promise<SqlFile[] | undefined> {
+/** Undefined for a folder or file that does not exist. */
+async function ifAny<T>(reading: Promise<T>): Promise<T | undefined> {
   try {
-    return await sqlFiles(folder);
+    return await reading;
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
     throw error;
   }
 }
 
-async function sqlFiles(folder: string): Promise<SqlFile[]> {
-  const entries = (await readdir(folder, { withFileTypes: true })).map((entry) => ({
+async function entriesOf(folder: string): Promise<Entry[]> {
+  return (await readdir(folder, { withFileTypes: true })).map((entry) => ({
     name: entry.name,
     isFolder: entry.isDirectory(),
   }));
+}
+
+async function sqlFiles(folder: string): Promise<SqlFile[]> {
+  const entries = await entriesOf(folder);
   const isMigrations = basename(folder) === "migrations";
   refuseNames(folder, isMigrations ? migrationNameProblems(entries) : logicNameProblems(entries));
   const names = entries.map(({ name }) => name).filter((name) => !name.startsWith("."));

@@ -38,7 +38,8 @@ export const databaseSettings = {
   DATABASE_EXTRA_SQL_DIR: {
     schema: z.string().min(1),
     fallback: undefined,
-    meaning: "folder with further `migrations` and `logic`, applied after those of `db`",
+    meaning:
+      "folder with further `migrations` and `logic`, applied after those of `db`, and a `prepare.sql` for extensions and roles",
     usedBy: ["migration", "server", "npm start"],
   },
   DATABASE_POOL_SIZE: {

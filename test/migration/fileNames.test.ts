@@ -89,6 +89,23 @@ test("is reported together with all other invalid names", async () => {
   expect((await refusal()).split("\n")).toHaveLength(3);
 });
 
+describe("A file beside migrations and logic", () => {
+  test("runs as prepare.sql, which may be the only file", async () => {
+    await writeFile(join(own, "prepare.sql"), "select 1;");
+    await rm(join(own, "migrations"), { recursive: true });
+    await rm(join(own, "logic"), { recursive: true });
+    expect((await readSources(own)).prepare?.text).toBe("select 1;");
+  });
+
+  test("is rejected when it would never run", async () => {
+    await writeFile(join(own, "Prepare.sql"), "select 1;");
+    await writeFile(join(own, "README.md"), "Our tables.");
+    expect((await refusal()).split("\n").slice(1)).toEqual([
+      '  - Prepare.sql would never run: move it to "migrations" or "logic", or name it prepare.sql if it creates extensions or roles',
+    ]);
+  });
+});
+
 describe("A file of logic", () => {
   test("needs no number", async () => {
     await writeFile(join(own, "logic", "suppliers.sql"), "select 1;");

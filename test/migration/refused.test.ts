@@ -421,7 +421,7 @@ describe("the migrate command", () => {
 
   test("rejects a missing folder of own SQL", async () => {
     const { code, output } = await runMigrateProcess(database.url, `${own.path}/elsewhere`);
-    expect(output).toContain('has no folder "migrations" or "logic"');
+    expect(output).toContain('has no folder "migrations" or "logic" and no file "prepare.sql"');
     expect(code).toBe(1);
   });
 

@@ -90,7 +90,7 @@ function checkPlace(context: Context, node: Node) {
     report(
       context,
       "extension-or-role",
-      "Extensions and roles are the same for every schema of the database, and a migration runs once for each. Write this in db/prepare.sql.",
+      "Extensions and roles are the same for every schema of the database, and a migration runs once for each. Write this in db/prepare.sql, or in prepare.sql of the folder of DATABASE_EXTRA_SQL_DIR.",
     );
   if ("CreateFunctionStmt" in node)
     report(
