@@ -397,7 +397,7 @@ comment on column new_role.description is 'The purpose of the role.';
 comment on column new_role.permission_keys is '@notNull
 The keys of the role''s permissions. The caller must hold all of them.';
 
-create type notification_kind as enum ('EXPORT_COMPLETED', 'EXPORT_FAILED', 'JOB_FAILED', 'INVITATION_ACCEPTED', 'INVITATION_UNDELIVERABLE', 'IMPORT_ISSUES', 'ERP_DOWN', 'SEARCH_DOWN', 'ABSENCE_REQUESTED', 'ABSENCE_DECIDED', 'BOOKING_CHANGED', 'TOKEN_EXPIRING', 'NEW_LOGIN_ADDRESS', 'WATCH_MATCHED');
+create type notification_kind as enum ('EXPORT_COMPLETED', 'EXPORT_FAILED', 'JOB_FAILED', 'INVITATION_ACCEPTED', 'INVITATION_UNDELIVERABLE', 'IMPORT_ISSUES', 'ERP_DOWN', 'SEARCH_DOWN', 'ABSENCE_REQUESTED', 'ABSENCE_DECIDED', 'BOOKING_CHANGED', 'TOKEN_EXPIRING', 'NEW_LOGIN_ADDRESS', 'WATCH_MATCHED', 'WORK_HANDED_OVER');
 comment on type notification_kind is 'The kind of event that a notification reports.';
 
 create type notification_mail as enum ('OFF', 'AT_ONCE', 'DAILY');
@@ -10555,6 +10555,7 @@ CREATE OR REPLACE FUNCTION hand_over(from_user_id uuid, to_user_id uuid)
 AS $function$
 declare
   v_handed handed_over;
+  v_numbers text;
 begin
   perform require_full_login();
   perform require_permission('users.update');
@@ -10588,6 +10589,17 @@ begin
   ) as p
   where w.id = p.id;
   get diagnostics v_handed.watches = row_count;
+  select string_agg(n.number || ' ' || n.what || case n.number when 1 then '' else n.plural end, ', ' order by n.place) into v_numbers
+  from (values
+    (1, v_handed.campaigns, 'open campaign', 's'), (2, v_handed.bookings, 'future booking', 's'),
+    (3, v_handed.templates, 'export template', 's'), (4, v_handed.watches, 'search watch', 'es')
+  ) as n(place, number, what, plural)
+  where n.number > 0;
+  if v_numbers is not null then
+    perform notify_users(array_remove(array[hand_over.to_user_id], current_user_id()), 'WORK_HANDED_OVER',
+      format('%s handed over the work of %s to you', user_name(current_user_id()), user_name(hand_over.from_user_id)), v_numbers,
+      'User', hand_over.from_user_id::text);
+  end if;
   return v_handed;
 end;
 $function$;
@@ -10597,7 +10609,7 @@ comment on function hand_over(uuid,uuid) is '@guard login users.update
 @action bad of users
 @argument from_user_id The user who leaves.
 @argument to_user_id The active user who takes over.
-Transfers the open campaigns, future bookings, export templates and search watches of one user to another, for example before a deactivation. Nothing is transferred when the new owner would then have more than 50 search watches. A watch of a list that the new owner cannot read is paused; its `problem` names the permission.';
+Transfers the open campaigns, future bookings, export templates and search watches of one user to another, for example before a deactivation, and notifies the new owner. Nothing is transferred when the new owner would then have more than 50 search watches. A watch of a list that the new owner cannot read is paused; its `problem` names the permission.';
 
 CREATE OR REPLACE FUNCTION handed_watch_problem(watch search_watches, to_user_id uuid)
  RETURNS text

@@ -665,6 +665,7 @@ to the top. Separate outages are not merged. Notifications are kept for 60 days.
 | `ABSENCE_DECIDED` | the absent user | another user approves, declines, cancels or enters it |
 | `BOOKING_CHANGED` | the user who booked | another user moves or cancels the booking; of a series, one notification with the number and the first of the changed bookings |
 | `TOKEN_EXPIRING` | the owner of the API token | it expires within seven days, once; not for tokens that live for seven days or less |
+| `WORK_HANDED_OVER` | the new owner | another user transfers somebody''s work to them by `handOver`, with the numbers |
 | `WATCH_MATCHED` | the owner of a [search watch](watches) | rows start or stop matching; the watch sets time and channel |
 | `NEW_LOGIN_ADDRESS` | the user who logs in | the address (IPv6: the /64 network) had no session in the last 90 days, and another one had |
 

@@ -70,6 +70,7 @@ comment on function handed_watch_problem is 'The reason why a user cannot read t
 create or replace function hand_over(from_user_id uuid, to_user_id uuid) returns handed_over as $$
 declare
   v_handed handed_over;
+  v_numbers text;
 begin
   perform require_full_login();
   perform require_permission('users.update');
@@ -103,6 +104,17 @@ begin
   ) as p
   where w.id = p.id;
   get diagnostics v_handed.watches = row_count;
+  select string_agg(n.number || ' ' || n.what || case n.number when 1 then '' else n.plural end, ', ' order by n.place) into v_numbers
+  from (values
+    (1, v_handed.campaigns, 'open campaign', 's'), (2, v_handed.bookings, 'future booking', 's'),
+    (3, v_handed.templates, 'export template', 's'), (4, v_handed.watches, 'search watch', 'es')
+  ) as n(place, number, what, plural)
+  where n.number > 0;
+  if v_numbers is not null then
+    perform notify_users(array_remove(array[hand_over.to_user_id], current_user_id()), 'WORK_HANDED_OVER',
+      format('%s handed over the work of %s to you', user_name(current_user_id()), user_name(hand_over.from_user_id)), v_numbers,
+      'User', hand_over.from_user_id::text);
+  end if;
   return v_handed;
 end;
 $$ language plpgsql volatile security definer set search_path from current;
@@ -110,5 +122,5 @@ comment on function hand_over is '@guard login users.update
 @action bad of users
 @argument from_user_id The user who leaves.
 @argument to_user_id The active user who takes over.
-Transfers the open campaigns, future bookings, export templates and search watches of one user to another, for example before a deactivation. Nothing is transferred when the new owner would then have more than 50 search watches. A watch of a list that the new owner cannot read is paused; its `problem` names the permission.';
+Transfers the open campaigns, future bookings, export templates and search watches of one user to another, for example before a deactivation, and notifies the new owner. Nothing is transferred when the new owner would then have more than 50 search watches. A watch of a list that the new owner cannot read is paused; its `problem` names the permission.';
 grant execute on function hand_over to office_api;

@@ -159,7 +159,7 @@ describe("the settings", () => {
   test("exist for each kind, and changes are audited", async () => {
     const { token, userId } = await person();
     const { data } = await ask("{ notificationPreferences { kind inInbox mail } }", {}, token);
-    expect(data.notificationPreferences).toHaveLength(13);
+    expect(data.notificationPreferences).toHaveLength(14);
     expect(data.notificationPreferences).toContainEqual({
       kind: "NEW_LOGIN_ADDRESS",
       inInbox: true,
@@ -225,7 +225,7 @@ describe("the settings", () => {
     ]);
     await schedule();
     const { data } = await ask("{ notificationPreferences { kind } }", {}, token);
-    expect(data.notificationPreferences).toHaveLength(13);
+    expect(data.notificationPreferences).toHaveLength(14);
   });
 });
 

@@ -240,6 +240,8 @@ test("a person is away by the calendar of the person's own time zone", async () 
 });
 
 describe("handOver", () => {
+  const notices = (userId: string) =>
+    sql("select kind, title, body from notifications where user_id = $1", [userId]);
   const handOver = (fromUserId: string, toUserId: string, token: string) =>
     ask(
       `mutation ($from: ID!, $to: ID!) { handOver(fromUserId: $from, toUserId: $to) { campaigns bookings watches templates } }`,
@@ -301,6 +303,26 @@ describe("handOver", () => {
       to.userId,
     ]);
     expect(watches).toEqual([{ is_ready: false }]);
+    expect(await notices(to.userId)).toEqual([
+      {
+        kind: "WORK_HANDED_OVER",
+        title: expect.stringMatching(/^boss-\S+ handed over the work of leaver-\S+ to you$/),
+        body: "4 open campaigns, 1 future booking, 1 export template, 1 search watch",
+      },
+    ]);
+  });
+
+  test("notifies neither of nothing nor those who take over by themselves", async () => {
+    const boss = await person(["users.update"], "boss");
+    const [from, to] = [await person([], "leaver"), await person([], "heir")];
+    await handOver(from.userId, to.userId, boss.token);
+    await sql(
+      "insert into campaigns (title, price, author_user_id, medium, scheduled_at) values ('Cava', '1', $1, 'EMAIL', now())",
+      [from.userId],
+    );
+    const { data } = await handOver(from.userId, boss.userId, boss.token);
+    expect(data.handOver.campaigns).toBe(1);
+    expect([await notices(to.userId), await notices(boss.userId)]).toEqual([[], []]);
   });
 
   test("pauses watches of lists that the new owner cannot read, with the reason", async () => {
