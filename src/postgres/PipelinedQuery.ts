@@ -92,7 +92,12 @@ export class PipelinedQuery extends Query {
   #stream: Duplex | undefined;
   #bytesReadInTurn = 0;
 
+  /** @throws TypeError for a value of the prelude that is not encoded; half a message would break the connection */
   constructor(prelude: Prelude, statement: Statement, callback: Callback) {
+    for (const { text, values } of prelude.statements)
+      for (const value of values as readonly unknown[])
+        if (value !== null && typeof value !== "string" && !Buffer.isBuffer(value))
+          throw new TypeError(`A ${typeof value} is no encoded parameter of: ${text}`);
     const { arrayMode, onRow, ...config } = statement;
     super(
       { ...config, queryMode: "extended", ...(arrayMode ? { rowMode: "array" } : {}) },

@@ -147,7 +147,9 @@ export function sqlJsonCall(
     }
     const value =
       name === "given" ? Object.keys(valuesOf(args.input)) : args[argumentOf(parameter)];
-    return sql`${sql.value(value == null ? null : of.toPg(value))}::${of.sqlType}`;
+    const encoded = value == null ? null : of.toPg(value);
+    // The codecs of numbers return numbers, and a prelude takes texts.
+    return sql`${sql.value(typeof encoded === "number" ? String(encoded) : encoded)}::${of.sqlType}`;
   };
   const argumentOf = ({ name }: PgResourceParameter) => build.inflection.camelCase(name ?? "");
   const argumentNames = parameters.filter(({ name }) => name !== "given").map(argumentOf);

@@ -46,7 +46,7 @@ export function compiled(statement: SQL, usesCustomPlan = false): Compiled {
   const statementFor = (given: RequestValues) => ({
     text,
     ...named,
-    // Numbers and lists occur only in the last statement, whose parameters `pg` encodes.
+    // Only the last statement has numbers and lists as parameters, which `pg` encodes; those of a call are texts.
     values: allValues.map((value) =>
       typeof value === "function" ? value(given) : value,
     ) as PreludeStatement["values"],
