@@ -187,6 +187,22 @@ create or replace function tag_violations() returns setof text as $$
     from checked t, regexp_split_to_table(t.value, '[\s,]+') as k(key)
     where t.tag in ('scopedRead', 'forwardScopedRead') and t.is_valid and k.key not in (select p.key from permissions p)
   union all
+  -- The caller is compared with the owner.
+  select t.what || ': the tag @owner names ' || a.attname || ', which references ' || k.confrelid::regclass || ' and not ' || o.referenced
+    from checked t
+      cross join lateral unnest(regexp_split_to_array(t.value, '[\s,]+'), array['users', 'api_tokens']) as o(name, referenced)
+      join pg_attribute a on a.attrelid = t.relation and a.attname = o.name
+      join pg_constraint k on k.conrelid = a.attrelid and k.contype = 'f' and k.conkey = array[a.attnum]
+      join pg_class r on r.oid = k.confrelid
+    where t.tag = 'owner' and t.is_valid and r.relname <> o.referenced
+  union all
+  select t.what || ': the tag @' || t.tag || case t.tag when 'widget' then ' ' || t.value else '' end || ' is for numbers, and the column is '
+      || format_type(a.atttypid, null)
+    from checked t
+      join own_columns a on a.name = substr(t.what, length('comment of ' || t.known_kind || ' ') + 1)
+      join pg_type y on y.oid = a.atttypid left join pg_type e on e.oid = y.typelem and y.typcategory = 'A'
+    where (t.tag = 'unit' or t.tag = 'widget' and t.value in ('money', 'percent')) and t.is_valid and coalesce(e.typcategory, y.typcategory) <> 'N'
+  union all
   -- The console looks the value of a row up among these tags.
   select t.what || ': the tag @tone names ' || v.value || ', and ' || case when e.names is null then 'the column is no enumeration'
       else 'the values are ' || e.names end

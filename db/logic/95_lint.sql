@@ -88,6 +88,12 @@ create or replace function schema_violations() returns setof text as $$
   select 'table ' || name || ': does not declare auditing; add the tag `@audit <EntityType>` or `@audit off because <reason>`' from tables
     where not relispartition and relkind in ('r', 'p') and not tags ? 'audit'
   union all
+  -- Deletions and their restoration are found by the type.
+  select 'tables ' || string_agg(name, ' and ' order by name) || ': have the same type of the tag @audit, ' || entity_type
+      || '; give each its own' from (
+    select name, substring(tags ->> 'audit' from '^(?!off\y)\w+') as entity_type from tables where not relispartition
+  ) as t where entity_type is not null group by entity_type having count(*) > 1
+  union all
   select 'table ' || t.name || ': the tag @' || tag || ' names the unknown permission ' || key
       || did_you_mean(key, (select array_agg(k.key) from known_keys k))
     from tables t, unnest(array['read', 'create', 'update', 'delete']) as tag,
@@ -295,8 +301,22 @@ create or replace function schema_violations() returns setof text as $$
     from functions f, regexp_split_to_table(btrim(f.tags ->> 'guard'), '[\s,]+') as key
     where f.tags ->> 'guard' ~ '\S' and key not in ('public', 'principal', 'login', 'session') and key not in (select k.key from known_keys k)
   union all
-  select 'function ' || name || ': has a @guard but the request role may not execute it' from functions
-    where tags ? 'guard' and not has_function_privilege('office_api', oid, 'execute')
+  select 'function ' || name || ': has a @guard but the request role may not execute it; add `grant execute on function ' || proname || ' to office_api`'
+    from functions where tags ? 'guard' and not has_function_privilege('office_api', oid, 'execute')
+  union all
+  -- The API leaves out all functions of such a name.
+  select 'functions ' || string_agg(name, ' and ' order by name) || ': have the same name, so the API has none of them; name them differently, or drop the one that is left from before its parameters changed'
+    from functions group by proname having count(*) > 1 and bool_or(tags ?| array['guard', 'computed'])
+  union all
+  select 'function ' || f.name || ': has the tag @computed and its first parameter is no row of a table; it must be, such as `supplier suppliers`'
+    from functions f join pg_proc p on p.oid = f.oid
+    where f.tags ? 'computed' and not exists (select from pg_class c where c.reltype = p.proargtypes[0] and c.relkind in ('r', 'p', 'v', 'm'))
+  union all
+  select 'function ' || f.name || ': has the tag @computed and is volatile, so it is no field; write `stable`'
+    from functions f join pg_proc p on p.oid = f.oid where f.tags ? 'computed' and p.provolatile = 'v'
+  union all
+  select 'function ' || name || ': has the tag @computed and runs with the privileges of its owner, which see all rows; write `security invoker`'
+    from functions where tags ? 'computed' and prosecdef
   union all
   select * from search_rule_violations()
   union all

@@ -23,6 +23,25 @@ create or replace function schema_warnings() returns setof text as $$
   from tables t join pg_policy p on p.polrelid = t.oid
     left join pg_description d on d.classoid = 'pg_policy'::regclass and d.objoid = p.oid and d.objsubid = 0
   where p.polpermissive and 'office_api'::regrole = any (p.polroles) and not is_ensured_policy(d.description)
+  union all
+  -- A query without any check of the caller shows rows that the policies hide.
+  select format('function %s: is a query with the privileges of its owner and does not check the caller, so it may show rows that the policies hide; write `security invoker`, or check by `require_permission`',
+    p.oid::regprocedure)
+  from pg_proc p left join pg_description d on d.classoid = 'pg_proc'::regclass and d.objoid = p.oid
+  where p.pronamespace = (select current_schema()::regnamespace) and p.prosecdef and p.provolatile <> 'v'
+    and comment_tags(d.description) ->> 'guard' <> 'public'
+    and p.prosrc !~ '\m(require_\w+|has_\w*permission\w*|current_user_id|current_permissions)\('
+  union all
+  -- Restoring the other row would bring back less than its deletion removed.
+  select format('table %s: its rows are deleted with those of %s and do not return with them; add `@create <permission>`, which also says who may restore them',
+    t.oid::regclass, string_agg(distinct k.confrelid::regclass::text, ' and '))
+  from tables t join pg_constraint k on k.conrelid = t.oid and k.contype = 'f' and k.confdeltype = 'c' join tables p on p.oid = k.confrelid
+  where not t.tags ? 'create' and t.tags ->> 'audit' !~ '^off\y' and p.tags ? 'create' and p.tags ->> 'audit' !~ '^off\y'
+  group by t.oid
+  union all
+  select format('table %s: has no primary key, so the console does not list it and no mutation changes its rows', t.oid::regclass)
+  from tables t
+  where t.tags ? 'read' and not t.tags ? 'internal' and not exists (select from pg_index i where i.indrelid = t.oid and i.indisprimary)
 $$ language sql stable;
 comment on function schema_warnings is
-  'Columns and indexes that sort or match names by the database''s default rules, and policies that widen access unnoticed, each with its fix.';
+  'Tables, columns, indexes, functions and policies that do less than their author may expect, or show more, each with its fix.';

@@ -1,13 +1,12 @@
 -- Undoes deletions from the audit log.
 
 -- The tables whose deleted rows can be restored. Rows with files are not, because their files are deleted with them.
--- Where every login may create rows, only the owner of a row may restore it.
 create or replace function restorable_tables()
 returns table (entity_type text, relation regclass, permissions text[], reads text, needs_login boolean, is_listed boolean, owner text, labels text[]) as $$
   select substring(t.tags ->> 'audit' from '^(\w+)'), c.oid::regclass,
     array_remove(regexp_split_to_array(btrim(t.tags ->> 'create'), '[\s,]+'), 'login'),
     nullif(t.tags ->> 'read', 'login'), t.tags ?| array['login', 'session'] or 'login' in (t.tags ->> 'read', t.tags ->> 'create'),
-    not t.tags ? 'internal', case when t.tags ->> 'create' = 'login' then camel_case(substring(t.tags ->> 'owner' from '^\w+')) end,
+    not t.tags ? 'internal', camel_case(substring(t.tags ->> 'owner' from '^\w+')),
     array_remove(array[camel_case(substring(t.tags ->> 'label' from '^\w+')), 'name', 'title', 'email', 'number', 'key'], null)
   from pg_class c, lateral table_tags(c.oid) as t(tags)
   where c.relnamespace = current_schema()::regnamespace and c.relkind = 'r' and t.tags ? 'create'
@@ -17,6 +16,15 @@ $$ language sql stable;
 
 create or replace function restorable_table(entity_type text) returns table (relation regclass, permissions text[], needs_login boolean, owner text) as $$
   select t.relation, t.permissions, t.needs_login, t.owner from restorable_tables() t where t.entity_type = restorable_table.entity_type
+$$ language sql stable;
+
+-- A row with an owner is visible to nobody else. Whoever deleted it has seen it, and holders of `audit.read` see all deletions.
+-- Where every login may create rows, only the owner of a row may restore it.
+create or replace function may_restore_row(permissions text[], owner text, deleted audit_log) returns boolean as $$
+  select coalesce(
+    may_restore_row.owner is null or may_restore_row.deleted.before ->> may_restore_row.owner = current_user_id()::text
+      or may_restore_row.permissions <> '{}' and (may_restore_row.deleted.actor_user_id = current_user_id() or has_permission('audit.read')),
+    false)
 $$ language sql stable;
 
 -- An id can be that of several deletions. The audit log records a row that exists again as created.
@@ -62,7 +70,7 @@ begin
   where a.operation = 'DELETE' and a.created_at > now() - interval '7 days'
     and a.entity_type = any (case when deletions.entity_type is null then v_types else array[deletions.entity_type] end)
     and (deletions.entity_id is null or a.entity_id = deletions.entity_id)
-    and (t.owner is null or a.before ->> t.owner = current_user_id()::text)
+    and may_restore_row(t.permissions, t.owner, a)
     and not exists (select from audit_erasures e where e.audit_log_id = a.id)
     and is_deleted_since(a.entity_type, a.entity_id, a.created_at)
     and not exists (
@@ -195,7 +203,7 @@ begin
   elsif v_audit.id is null or not exists (
     select from restorable_table(v_audit.entity_type) t
     where t.permissions <@ current_permissions() and not (t.needs_login and is_scoped())
-      and (t.owner is null or v_audit.before ->> t.owner = current_user_id()::text)
+      and may_restore_row(t.permissions, t.owner, v_audit)
   ) then
     perform fail('OF404', 'There is no deletion of the last seven days with this id that you may undo', '{"path": ["auditLogId"]}');
   end if;
@@ -206,7 +214,7 @@ begin
   from (
     select a.entity_type, jsonb_agg(a.before order by a.id) as rows
     from audit_log a join restorable_tables() t on t.entity_type = a.entity_type
-    where (t.owner is null or a.before ->> t.owner = current_user_id()::text) and a.operation = 'DELETE' and case when restore.together
+    where may_restore_row(t.permissions, t.owner, a) and a.operation = 'DELETE' and case when restore.together
       then a.created_at = v_audit.created_at and a.correlation_id is not distinct from v_audit.correlation_id
       else a.id = v_audit.id and a.created_at = v_audit.created_at end
       and not exists (select from audit_erasures e where e.audit_log_id = a.id)
@@ -233,7 +241,11 @@ begin
           v_message := format('The %s cannot be restored: another row has the same %s', v_type,
             coalesce(key_fields(v_type, v_key), 'unique value'));
           v_left := v_left || jsonb_build_object(v_type, v_rows -> v_type);
-        when not_null_violation or check_violation or sqlstate 'OF400' or sqlstate 'OF409' then
+        when sqlstate 'OF400' or sqlstate 'OF409' then
+          get stacked diagnostics v_message = message_text;
+          v_message := format('The %s cannot be restored: %s', v_type, v_message);
+          v_left := v_left || jsonb_build_object(v_type, v_rows -> v_type);
+        when not_null_violation or check_violation then
           v_message := format('The %s cannot be restored: it violates a current rule of the table', v_type);
           v_left := v_left || jsonb_build_object(v_type, v_rows -> v_type);
       end;

@@ -30,6 +30,49 @@ async function violationsAfter(sql: string): Promise<string[]> {
   });
 }
 
+describe("The warnings", () => {
+  const warningsAfter = (sql: string) =>
+    inTransaction(database.pool, async (client) => {
+      await client.query(`${validTable}; ${sql}`);
+      const { rows } = await client.query<{ warning: string }>(
+        "select w as warning from schema_warnings() as w where w like '%planted%'",
+      );
+      return rows.map(({ warning }) => warning);
+    });
+  const lines = `create table planted_lines (planted_id uuid references planted on delete cascade, place integer, primary key (planted_id, place));
+    comment on table planted_lines is E'@read products.read\\n@audit PlantedLine planted_id\\nLines.'`;
+
+  test.each([
+    {
+      what: "a query with the privileges of its owner that checks nobody",
+      sql: "select 1",
+      warning:
+        "function planted_things(text): is a query with the privileges of its owner and does not check the caller, so it may show rows that the policies hide; write `security invoker`, or check by `require_permission`",
+    },
+    {
+      what: "rows that do not return with those that they were deleted with",
+      sql: lines,
+      warning:
+        "table planted_lines: its rows are deleted with those of planted and do not return with them; add `@create <permission>`, which also says who may restore them",
+    },
+    {
+      what: "a table without a primary key",
+      sql: `${lines}; alter table planted_lines drop constraint planted_lines_pkey`,
+      warning:
+        "table planted_lines: has no primary key, so the console does not list it and no mutation changes its rows",
+    },
+  ])("name $what", async ({ sql, warning }) => {
+    expect(await warningsAfter(sql)).toContain(warning);
+  });
+
+  test("accept a query that checks the caller, and lines with a permission to create them", async () => {
+    const sql = `create or replace function planted_things(note text) returns text as $$
+        select planted_things.note where has_permission('products.read') $$ language sql stable security definer set search_path from current;
+      ${lines.replace("@audit", "@create products.update\\n@audit")}`;
+    expect(await warningsAfter(sql)).toEqual([]);
+  });
+});
+
 describe("The schema rules", () => {
   test("are satisfied by this schema", async () => {
     expect(await violationsAfter("select 1")).toEqual([]);

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { insertApiToken } from "../helpers/apiToken.ts";
-import { actAs } from "../helpers/database.ts";
+import { actAs, inTransaction } from "../helpers/database.ts";
 import { waitForWaiter } from "../helpers/locked.ts";
 import { type Answer, type Service, startService } from "../helpers/service.ts";
 
@@ -117,6 +117,67 @@ describe("restore", () => {
       code: "CONFLICT",
       message: "The Resource exists already",
     });
+  });
+
+  test("rejects a row of another owner, except for whoever deleted it and holders of audit.read", async () => {
+    await sql(`set role office_owner;
+      create table private_notes (id uuid primary key default uuidv7(), user_id uuid not null references users on delete cascade,
+        text text not null check (text <> 'burnt'));
+      create index on private_notes (user_id);
+      comment on table private_notes is E'@read products.read\\n@create products.create\\n@delete products.create\\n@mutations create delete\\n@owner user_id\\n@audit PrivateNote\\n@label text\\nNotes.';
+      select protect_table('private_notes'); reset role`);
+    const permissions = ["products.read", "products.create"];
+    const [bo, cleo] = await Promise.all([
+      service.login(permissions),
+      service.login([...permissions, "audit.read"]),
+    ]);
+    const [note] = await sql<{ id: string }>(
+      "insert into private_notes (user_id, text) values ($1, 'A secret') returning id",
+      [anna.userId],
+    );
+    const id = note!.id;
+    const deleteAs = (userId: string) =>
+      inTransaction(service.database.pool, async (client) => {
+        await actAs(client, { userId, permissions });
+        await client.query("reset role");
+        await client.query("delete from private_notes where id = $1", [id]);
+        await client.query("commit");
+      });
+    const labels = async (token: string) => {
+      const { data } = await ask(
+        `query ($id: String!) { deletions(entityId: $id) { label } }`,
+        { id },
+        token,
+      );
+      return data.deletions as unknown[];
+    };
+    await deleteAs(anna.userId);
+    expect([await labels(anna.token), await labels(bo.token), await labels(cleo.token)]).toEqual([
+      [{ label: "A secret" }],
+      [],
+      [{ label: "A secret" }],
+    ]);
+    expect(refusal(await restore(await deletionOf(id), true, bo.token)).code).toBe("NOT_FOUND");
+    expect((await restore(await deletionOf(id), true, cleo.token)).errors).toBeUndefined();
+    await deleteAs(bo.userId);
+    expect(await labels(bo.token)).toHaveLength(1);
+    expect((await restore(await deletionOf(id), true, bo.token)).errors).toBeUndefined();
+    expect(await sql("select user_id, text from private_notes")).toEqual([
+      { user_id: anna.userId, text: "A secret" },
+    ]);
+  });
+
+  test("tells the message of a rule that a trigger enforces", async () => {
+    const id = await resource();
+    await remove("Resource", id);
+    await sql(`create function refuse_resource() returns trigger as $$ begin
+        perform fail('OF409', 'The house is full', '{}'); return new; end $$ language plpgsql;
+      create trigger refuse before insert on resources for each row execute function refuse_resource()`);
+    expect(refusal(await restore(await deletionOf(id)))).toEqual({
+      code: "CONFLICT",
+      message: "The Resource cannot be restored: The house is full",
+    });
+    await sql("drop trigger refuse on resources; drop function refuse_resource");
   });
 
   test("rejects a row whose referenced row was deleted", async () => {

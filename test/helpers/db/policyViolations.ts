@@ -1,6 +1,13 @@
 import { policy } from "./validTable.ts";
 import type { ViolationCase } from "./validTable.ts";
 
+/** Creates a function with the tag `@computed`. */
+const computed = (parameter: string, kind: string) =>
+  `create function planted_words(${parameter}) returns text as $$ select 'a' $$ language sql ${kind};
+   comment on function planted_words is E'@computed\\nA field of the test.';
+   revoke execute on function planted_words from public;
+   grant execute on function planted_words to office_api`;
+
 /** Violations of the rules for policies and functions. */
 export const policyViolations: ViolationCase[] = [
   {
@@ -161,7 +168,36 @@ export const policyViolations: ViolationCase[] = [
     what: "a guarded function without an execute grant",
     sql: "revoke execute on function planted_things from office_api",
     violations: [
-      "function planted_things(text): has a @guard but the request role may not execute it",
+      "function planted_things(text): has a @guard but the request role may not execute it; add `grant execute on function planted_things to office_api`",
+    ],
+  },
+  {
+    what: "two functions of one name",
+    sql: `create function planted_things(number integer) returns text as 'select 1::text' language sql stable;
+      revoke execute on function planted_things(integer) from public`,
+    violations: [
+      "functions planted_things(integer) and planted_things(text): have the same name, so the API has none of them; name them differently, or drop the one that is left from before its parameters changed",
+    ],
+  },
+  {
+    what: "a computed field of no row",
+    sql: computed("id uuid", "stable"),
+    violations: [
+      "function planted_words(uuid): has the tag @computed and its first parameter is no row of a table; it must be, such as `supplier suppliers`",
+    ],
+  },
+  {
+    what: "a computed field that is volatile",
+    sql: computed("planted planted", ""),
+    violations: [
+      "function planted_words(planted): has the tag @computed and is volatile, so it is no field; write `stable`",
+    ],
+  },
+  {
+    what: "a computed field with the privileges of the owner",
+    sql: computed("planted planted", "stable security definer set search_path from current"),
+    violations: [
+      "function planted_words(planted): has the tag @computed and runs with the privileges of its owner, which see all rows; write `security invoker`",
     ],
   },
 ];

@@ -335,6 +335,28 @@ export const tagViolations: ViolationCase[] = [
     violations: ofTable("the tag @owner names the column owner_id, which does not exist"),
   },
   {
+    what: "an owner that is no user",
+    sql: onTable("@owner product_id\\n"),
+    violations: ofTable("the tag @owner names product_id, which references products and not users"),
+  },
+  {
+    what: "an audit type that another table has",
+    sql: retag("@read products.read\\n@audit Reviewer\\nA table."),
+    violations: [
+      "tables planted and reviewers: have the same type of the tag @audit, Reviewer; give each its own",
+    ],
+  },
+  {
+    what: "a unit of a text",
+    sql: onColumn("@unit kg\\n"),
+    violations: ofColumn("the tag @unit is for numbers, and the column is text"),
+  },
+  {
+    what: "an amount that is a text",
+    sql: onColumn("@widget money\\n"),
+    violations: ofColumn("the tag @widget money is for numbers, and the column is text"),
+  },
+  {
     what: "unknown audit columns",
     sql: retag("@read products.read\\n@audit Planted number except words\\nA table."),
     violations: [
