@@ -3,7 +3,8 @@ import { DatabaseVersionError, openClient } from "../postgres/pools.ts";
 import { isOutage, outageText } from "../errors/databaseErrors.ts";
 import { environmentOfCommand } from "../settings/runningService.ts";
 import { checkHistory } from "./history.ts";
-import { migrateTenant } from "./migrateTenant.ts";
+import { refuseLeftFunctions } from "./leftFunctions.ts";
+import { type MigrateOptions, migrateTenant } from "./migrateTenant.ts";
 import { defaultResponseTimeoutMs, ensureLogins, prepareDatabase } from "./prepare.ts";
 import { Refusal } from "./refusals.ts";
 import { readSources, stampOf } from "./sources.ts";
@@ -56,22 +57,26 @@ export async function migrate(
     );
     // Imported on demand, because it loads all server modules and PostgreSQL's parser.
     const isChange = rows[0]?.made === true && rows[0].stamp !== sources.stamp;
+    let check: MigrateOptions["check"];
     if (isChange) {
       await checkHistory(client, tenant, sources);
       const { lintPending } = await import("./lintPending.ts");
       await lintPending(client, tenant, sources, log);
       const { rehearse } = await import("./rehearse.ts");
       const allowBreaking = options.allowBreaking ?? false;
-      await rehearse(client, { tenant, sources, extraSqlDir, allowBreaking, log });
+      const declared = await rehearse(client, { tenant, sources, extraSqlDir, allowBreaking, log });
+      check = (within) => refuseLeftFunctions(within, declared);
     }
     // The product's own files are tested; with extra files, a new schema is checked before it is committed.
-    const isUnknown = rows[0]?.made === false && extraSqlDir !== undefined;
-    const check = isUnknown ? (await import("./rehearse.ts")).checkNewTenant : undefined;
+    if (rows[0]?.made === false && extraSqlDir !== undefined) {
+      const { checkNewTenant } = await import("./rehearse.ts");
+      check = (within, made) => checkNewTenant(within, made, sources);
+    }
     await migrateTenant(client, tenant, {
       log,
       extraSqlDir,
       production,
-      ...(check && { check: (within, made) => check(within, made, sources) }),
+      ...(check && { check }),
     });
     return isChange;
   } finally {

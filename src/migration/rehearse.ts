@@ -3,6 +3,7 @@ import type pg from "pg";
 import { type ApiChanges, additionLines, breakingLines, compareApis } from "./apiChanges.ts";
 import { checkApi } from "./checkApi.ts";
 import { shownPath } from "./fileNames.ts";
+import { apiFunctions } from "./leftFunctions.ts";
 import { type FunctionProblem, checkFunctions } from "./functions/check.ts";
 import { migrateTenant } from "./migrateTenant.ts";
 import { Refusal } from "./refusals.ts";
@@ -23,16 +24,19 @@ export interface Rehearsal {
 /**
  * Applies everything to an empty schema and rolls back, so that slow or failing steps lock no table in use. Finds
  * broken functions and breaking API changes.
+ * @returns the functions of the API that the files create
  * @throws Refusal with all findings
  */
-export async function rehearse(client: pg.ClientBase, rehearsal: Rehearsal): Promise<void> {
+export async function rehearse(client: pg.ClientBase, rehearsal: Rehearsal): Promise<string[]> {
   const { tenant, extraSqlDir, log } = rehearsal;
   let after: GraphQLSchema | undefined;
   let broken: FunctionProblem[] = [];
+  let functions: string[] = [];
   await migrateTenant(client, `${tenant}_rehearsal`, {
     extraSqlDir,
     rehearse: true,
     check: async (within, copy) => {
+      functions = await apiFunctions(within);
       after = await checkApi(within, copy);
       broken = await checkFunctions(within, copy);
     },
@@ -43,6 +47,7 @@ export async function rehearse(client: pg.ClientBase, rehearsal: Rehearsal): Pro
     ...(before && after ? apiRefusals(compareApis(before, after), rehearsal) : []),
   ];
   if (refusals.length > 0) throw new Refusal(refusals.join("\n"));
+  return functions;
 }
 
 /** Checks a new, uncommitted schema for errors that would stop a server's start or a function's first call. */
