@@ -8495,7 +8495,7 @@ begin
   where a.operation = 'DELETE' and a.created_at > now() - interval '7 days'
     and a.entity_type = any (case when deletions.entity_type is null then v_types else array[deletions.entity_type] end)
     and (deletions.entity_id is null or a.entity_id = deletions.entity_id)
-    and (t.owner is null or a.before ->> t.owner = current_user_id()::text)
+    and may_restore_row(t.permissions, t.owner, a)
     and not exists (select from audit_erasures e where e.audit_log_id = a.id)
     and is_deleted_since(a.entity_type, a.entity_id, a.created_at)
     and not exists (
@@ -12055,6 +12055,17 @@ $function$;
 grant execute on function matching_parts(text,tsquery) to office_api;
 comment on function matching_parts(text,tsquery) is 'Parts of a text of at most 2001 characters that can contain a word of a search.';
 
+CREATE OR REPLACE FUNCTION may_restore_row(permissions text[], owner text, deleted audit_log)
+ RETURNS boolean
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select coalesce(
+    may_restore_row.owner is null or may_restore_row.deleted.before ->> may_restore_row.owner = current_user_id()::text
+      or may_restore_row.permissions <> '{}' and (may_restore_row.deleted.actor_user_id = current_user_id() or has_permission('audit.read')),
+    false)
+$function$;
+
 CREATE OR REPLACE FUNCTION may_search(keys text[])
  RETURNS boolean
  LANGUAGE sql
@@ -14410,7 +14421,7 @@ AS $function$
   select substring(t.tags ->> 'audit' from '^(\w+)'), c.oid::regclass,
     array_remove(regexp_split_to_array(btrim(t.tags ->> 'create'), '[\s,]+'), 'login'),
     nullif(t.tags ->> 'read', 'login'), t.tags ?| array['login', 'session'] or 'login' in (t.tags ->> 'read', t.tags ->> 'create'),
-    not t.tags ? 'internal', case when t.tags ->> 'create' = 'login' then camel_case(substring(t.tags ->> 'owner' from '^\w+')) end,
+    not t.tags ? 'internal', camel_case(substring(t.tags ->> 'owner' from '^\w+')),
     array_remove(array[camel_case(substring(t.tags ->> 'label' from '^\w+')), 'name', 'title', 'email', 'number', 'key'], null)
   from pg_class c, lateral table_tags(c.oid) as t(tags)
   where c.relnamespace = current_schema()::regnamespace and c.relkind = 'r' and t.tags ? 'create'
@@ -14444,7 +14455,7 @@ begin
   elsif v_audit.id is null or not exists (
     select from restorable_table(v_audit.entity_type) t
     where t.permissions <@ current_permissions() and not (t.needs_login and is_scoped())
-      and (t.owner is null or v_audit.before ->> t.owner = current_user_id()::text)
+      and may_restore_row(t.permissions, t.owner, v_audit)
   ) then
     perform fail('OF404', 'There is no deletion of the last seven days with this id that you may undo', '{"path": ["auditLogId"]}');
   end if;
@@ -14455,7 +14466,7 @@ begin
   from (
     select a.entity_type, jsonb_agg(a.before order by a.id) as rows
     from audit_log a join restorable_tables() t on t.entity_type = a.entity_type
-    where (t.owner is null or a.before ->> t.owner = current_user_id()::text) and a.operation = 'DELETE' and case when restore.together
+    where may_restore_row(t.permissions, t.owner, a) and a.operation = 'DELETE' and case when restore.together
       then a.created_at = v_audit.created_at and a.correlation_id is not distinct from v_audit.correlation_id
       else a.id = v_audit.id and a.created_at = v_audit.created_at end
       and not exists (select from audit_erasures e where e.audit_log_id = a.id)
@@ -14482,7 +14493,11 @@ begin
           v_message := format('The %s cannot be restored: another row has the same %s', v_type,
             coalesce(key_fields(v_type, v_key), 'unique value'));
           v_left := v_left || jsonb_build_object(v_type, v_rows -> v_type);
-        when not_null_violation or check_violation or sqlstate 'OF400' or sqlstate 'OF409' then
+        when sqlstate 'OF400' or sqlstate 'OF409' then
+          get stacked diagnostics v_message = message_text;
+          v_message := format('The %s cannot be restored: %s', v_type, v_message);
+          v_left := v_left || jsonb_build_object(v_type, v_rows -> v_type);
+        when not_null_violation or check_violation then
           v_message := format('The %s cannot be restored: it violates a current rule of the table', v_type);
           v_left := v_left || jsonb_build_object(v_type, v_rows -> v_type);
       end;
@@ -15216,6 +15231,12 @@ AS $function$
   select 'table ' || name || ': does not declare auditing; add the tag `@audit <EntityType>` or `@audit off because <reason>`' from tables
     where not relispartition and relkind in ('r', 'p') and not tags ? 'audit'
   union all
+  -- Deletions and their restoration are found by the type.
+  select 'tables ' || string_agg(name, ' and ' order by name) || ': have the same type of the tag @audit, ' || entity_type
+      || '; give each its own' from (
+    select name, substring(tags ->> 'audit' from '^(?!off\y)\w+') as entity_type from tables where not relispartition
+  ) as t where entity_type is not null group by entity_type having count(*) > 1
+  union all
   select 'table ' || t.name || ': the tag @' || tag || ' names the unknown permission ' || key
       || did_you_mean(key, (select array_agg(k.key) from known_keys k))
     from tables t, unnest(array['read', 'create', 'update', 'delete']) as tag,
@@ -15423,8 +15444,25 @@ AS $function$
     from functions f, regexp_split_to_table(btrim(f.tags ->> 'guard'), '[\s,]+') as key
     where f.tags ->> 'guard' ~ '\S' and key not in ('public', 'principal', 'login', 'session') and key not in (select k.key from known_keys k)
   union all
-  select 'function ' || name || ': has a @guard but the request role may not execute it' from functions
-    where tags ? 'guard' and not has_function_privilege('office_api', oid, 'execute')
+  select 'function ' || name || ': has a @guard but the request role may not execute it; add `grant execute on function ' || proname || ' to office_api`'
+    from functions where tags ? 'guard' and not has_function_privilege('office_api', oid, 'execute')
+  union all
+  select 'function ' || name || ': has a @guard and returns void; return the changed row, or a boolean' from functions
+    where tags ? 'guard' and prorettype = 'void'::regtype
+  union all
+  -- The API leaves out all functions of such a name.
+  select 'functions ' || string_agg(name, ' and ' order by name) || ': have the same name, so the API has none of them; name them differently, or drop the one that is left from before its parameters changed'
+    from functions group by proname having count(*) > 1 and bool_or(tags ?| array['guard', 'computed'])
+  union all
+  select 'function ' || f.name || ': has the tag @computed and its first parameter is no row of a table; it must be, such as `supplier suppliers`'
+    from functions f join pg_proc p on p.oid = f.oid
+    where f.tags ? 'computed' and not exists (select from pg_class c where c.reltype = p.proargtypes[0] and c.relkind in ('r', 'p', 'v', 'm'))
+  union all
+  select 'function ' || f.name || ': has the tag @computed and is volatile, so it is no field; write `stable`'
+    from functions f join pg_proc p on p.oid = f.oid where f.tags ? 'computed' and p.provolatile = 'v'
+  union all
+  select 'function ' || name || ': has the tag @computed and runs with the privileges of its owner, which see all rows; write `security invoker`'
+    from functions where tags ? 'computed' and prosecdef
   union all
   select * from search_rule_violations()
   union all
@@ -15470,8 +15508,27 @@ AS $function$
   from tables t join pg_policy p on p.polrelid = t.oid
     left join pg_description d on d.classoid = 'pg_policy'::regclass and d.objoid = p.oid and d.objsubid = 0
   where p.polpermissive and 'office_api'::regrole = any (p.polroles) and not is_ensured_policy(d.description)
+  union all
+  -- A query without any check of the caller shows rows that the policies hide.
+  select format('function %s: is a query with the privileges of its owner and does not check the caller, so it may show rows that the policies hide; write `security invoker`, or check by `require_permission`',
+    p.oid::regprocedure)
+  from pg_proc p left join pg_description d on d.classoid = 'pg_proc'::regclass and d.objoid = p.oid
+  where p.pronamespace = (select current_schema()::regnamespace) and p.prosecdef and p.provolatile <> 'v'
+    and comment_tags(d.description) ->> 'guard' <> 'public'
+    and p.prosrc !~ '\m(require_\w+|has_\w*permission\w*|current_user_id|current_permissions)\('
+  union all
+  -- Restoring the other row would bring back less than its deletion removed.
+  select format('table %s: its rows are deleted with those of %s and do not return with them; add `@create <permission>`, which also says who may restore them',
+    t.oid::regclass, string_agg(distinct k.confrelid::regclass::text, ' and '))
+  from tables t join pg_constraint k on k.conrelid = t.oid and k.contype = 'f' and k.confdeltype = 'c' join tables p on p.oid = k.confrelid
+  where not t.tags ? 'create' and t.tags ->> 'audit' !~ '^off\y' and p.tags ? 'create' and p.tags ->> 'audit' !~ '^off\y'
+  group by t.oid
+  union all
+  select format('table %s: has no primary key, so the console does not list it and no mutation changes its rows', t.oid::regclass)
+  from tables t
+  where t.tags ? 'read' and not t.tags ? 'internal' and not exists (select from pg_index i where i.indrelid = t.oid and i.indisprimary)
 $function$;
-comment on function schema_warnings() is 'Columns and indexes that sort or match names by the database''s default rules, and policies that widen access unnoticed, each with its fix.';
+comment on function schema_warnings() is 'Tables, columns, indexes, functions and policies that do less than their author may expect, or show more, each with its fix.';
 
 CREATE OR REPLACE FUNCTION seal_audit_drop(tree text, dropped_before timestamp with time zone)
  RETURNS void
@@ -17008,6 +17065,22 @@ AS $function$
     from checked t, regexp_split_to_table(t.value, '[\s,]+') as k(key)
     where t.tag in ('scopedRead', 'forwardScopedRead') and t.is_valid and k.key not in (select p.key from permissions p)
   union all
+  -- The caller is compared with the owner.
+  select t.what || ': the tag @owner names ' || a.attname || ', which references ' || k.confrelid::regclass || ' and not ' || o.referenced
+    from checked t
+      cross join lateral unnest(regexp_split_to_array(t.value, '[\s,]+'), array['users', 'api_tokens']) as o(name, referenced)
+      join pg_attribute a on a.attrelid = t.relation and a.attname = o.name
+      join pg_constraint k on k.conrelid = a.attrelid and k.contype = 'f' and k.conkey = array[a.attnum]
+      join pg_class r on r.oid = k.confrelid
+    where t.tag = 'owner' and t.is_valid and r.relname <> o.referenced
+  union all
+  select t.what || ': the tag @' || t.tag || case t.tag when 'widget' then ' ' || t.value else '' end || ' is for numbers, and the column is '
+      || format_type(a.atttypid, null)
+    from checked t
+      join own_columns a on a.name = substr(t.what, length('comment of ' || t.known_kind || ' ') + 1)
+      join pg_type y on y.oid = a.atttypid left join pg_type e on e.oid = y.typelem and y.typcategory = 'A'
+    where (t.tag = 'unit' or t.tag = 'widget' and t.value in ('money', 'percent')) and t.is_valid and coalesce(e.typcategory, y.typcategory) <> 'N'
+  union all
   -- The console looks the value of a row up among these tags.
   select t.what || ': the tag @tone names ' || v.value || ', and ' || case when e.names is null then 'the column is no enumeration'
       else 'the values are ' || e.names end
@@ -17046,6 +17119,13 @@ AS $function$
         from pg_enum where enumtypid = a.atttypid) as e
     where t.tag = 'personal' and t.is_valid and a.atttypid <> 'text'::regtype and e.is_known is not true
       and (g.instead is not null or a.attnotnull)
+  union all
+  select 'comments of foreign keys ' || string_agg(k.conname || ' on ' || k.conrelid::regclass, ' and ' order by k.conname) || ': have the same @foreignFieldName '
+      || t.value || ' of ' || k.confrelid::regclass || '; give each its own'
+    from checked t
+      join pg_constraint k on k.contype = 'f' and k.connamespace = (select current_schema()::regnamespace)
+        and format('comment of foreign key %s on %s', k.conname, k.conrelid::regclass) = t.what
+    where t.tag = 'foreignFieldName' and t.is_valid group by k.confrelid, t.value having count(*) > 1
   union all
   -- PostGraphile shows one row where a unique constraint covers the reference, and a list otherwise. An index does not count.
   select t.what || ': the tag @backwardBehavior shows nothing, because ' || case when u.is_unique

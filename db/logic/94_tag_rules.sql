@@ -242,6 +242,13 @@ create or replace function tag_violations() returns setof text as $$
     where t.tag = 'personal' and t.is_valid and a.atttypid <> 'text'::regtype and e.is_known is not true
       and (g.instead is not null or a.attnotnull)
   union all
+  select 'comments of foreign keys ' || string_agg(k.conname || ' on ' || k.conrelid::regclass, ' and ' order by k.conname) || ': have the same @foreignFieldName '
+      || t.value || ' of ' || k.confrelid::regclass || '; give each its own'
+    from checked t
+      join pg_constraint k on k.contype = 'f' and k.connamespace = (select current_schema()::regnamespace)
+        and format('comment of foreign key %s on %s', k.conname, k.conrelid::regclass) = t.what
+    where t.tag = 'foreignFieldName' and t.is_valid group by k.confrelid, t.value having count(*) > 1
+  union all
   -- PostGraphile shows one row where a unique constraint covers the reference, and a list otherwise. An index does not count.
   select t.what || ': the tag @backwardBehavior shows nothing, because ' || case when u.is_unique
       then 'a unique constraint allows one row only; write `@backwardBehavior +singularRelation:resource:single`'

@@ -304,6 +304,9 @@ create or replace function schema_violations() returns setof text as $$
   select 'function ' || name || ': has a @guard but the request role may not execute it; add `grant execute on function ' || proname || ' to office_api`'
     from functions where tags ? 'guard' and not has_function_privilege('office_api', oid, 'execute')
   union all
+  select 'function ' || name || ': has a @guard and returns void; return the changed row, or a boolean' from functions
+    where tags ? 'guard' and prorettype = 'void'::regtype
+  union all
   -- The API leaves out all functions of such a name.
   select 'functions ' || string_agg(name, ' and ' order by name) || ': have the same name, so the API has none of them; name them differently, or drop the one that is left from before its parameters changed'
     from functions group by proname having count(*) > 1 and bool_or(tags ?| array['guard', 'computed'])

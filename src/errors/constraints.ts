@@ -72,7 +72,10 @@ export async function readConstraints(
     rows.map((row) => [
       row.name,
       {
-        fields: row.columns.map(camelCase),
+        // The key is no subject of a check such as `parent_id <> id`.
+        fields: row.columns
+          .filter((column) => column !== "id" || row.columns.length === 1)
+          .map(camelCase),
         isOfDomain: row.isOfDomain,
         // Without the tags at the start of the comment.
         message: row.message?.replace(/^(@[^\n]*(\n|$))*/, "").trim() || null,

@@ -124,6 +124,14 @@ function apiRefusals(changes: ApiChanges, { allowBreaking, log }: Rehearsal): st
     [
       "This migration would break callers of the API; nothing was changed:",
       ...lines,
+      // Callers that leave the field out would be rejected.
+      ...(changes.breaking.some((line) =>
+        /^Create\w+Input\.\w+ changed type from \w+ to \w+!/.test(line),
+      )
+        ? [
+            "  A column that became required needs a default, so that callers may leave it out: `alter column … set default …`.",
+          ]
+        : []),
       '  Keep the old name beside the new one and mark it `@deprecated` (docs/database.md, "Changing what is in use").',
       "  Where no caller is left, allow it: `-- --allow-breaking` after `npm run db:migrate`, `npm start` or `npm run dev`.",
     ].join("\n"),

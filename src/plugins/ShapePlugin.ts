@@ -154,6 +154,19 @@ export const ShapePlugin: GraphileConfig.Plugin = {
           },
         },
         {
+          before: ["PgCodecs"],
+          // @dataplan/pg reads null in a column such as `daterange` as a range without ends.
+          callback(state, build) {
+            for (const codec of Object.values(build.input.pgRegistry.pgCodecs) as PgCodec[]) {
+              const cast = codec.castFromPg;
+              if (codec.rangeOfCodec && cast)
+                codec.castFromPg = (value, isNotNull) =>
+                  build.sql`case when ${value} is not null then ${cast(value, isNotNull)} end`;
+            }
+            return state;
+          },
+        },
+        {
           after: ["PgCodecs"],
           // A value of a domain has the GraphQL type of its base type, and so its parser, its comparisons and its editor.
           callback(state, build) {

@@ -104,6 +104,17 @@ describe("lists", () => {
     await withJourney({ browser, service }, { token }, async ({ page, open }) => {
       await open("/stockLevels");
       await page.getByRole("gridcell").getByText("600 bottles", { exact: true }).waitFor();
+      const [exported] = await Promise.all([
+        page.waitForRequest((request) => request.postData()?.includes("createListExport") === true),
+        (async () => {
+          await page.getByRole("button", { name: "Export" }).click();
+          await page.getByRole("menuitem", { name: "CSV" }).click();
+        })(),
+      ]);
+      expect(exported.postDataJSON()).toMatchObject({
+        variables: { input: { entity: "stockLevels", query: expect.stringMatching(/^\S+:\*$/) } },
+      });
+      await page.getByText("The export of stock levels has started").waitFor();
       await open("/warehouseTotals");
       await page.getByRole("gridcell").getByText("600 bottles", { exact: true }).waitFor();
       expect(await page.getByRole("button", { name: /^New/ }).count()).toBe(0);

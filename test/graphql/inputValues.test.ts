@@ -11,6 +11,7 @@ const crates = `
     id uuid primary key default uuidv7(),
     label text not null,
     temperature int4range,
+    rented daterange,
     open_from date,
     open_until date,
     open daterange generated always as (daterange(open_from, open_until, '[]')) stored,
@@ -25,6 +26,7 @@ const crates = `
   comment on table crates is E'@read products.read\\n@create products.update\\n@update products.update\\n@mutations create update\\n@audit off because it is made by a test\\nCrates of bottles.';
   comment on column crates.label is 'The label.';
   comment on column crates.temperature is 'In degrees Celsius.';
+  comment on column crates.rented is 'The days of the lease.';
   comment on column crates.open_from is 'The first day.';
   comment on column crates.open_until is 'The last day.';
   comment on column crates.open is 'The days.';
@@ -93,6 +95,16 @@ describe("a mutation takes", () => {
   test("an interval", async () => {
     const { data } = await create({ matures: { days: 3, hours: 6 } });
     expect(data.createCrate.matures).toEqual({ days: 3, hours: 6 });
+  });
+
+  test("null for a range or an interval", async () => {
+    const { data } = await create({ temperature: null, matures: null });
+    expect([data.createCrate.temperature, data.createCrate.matures]).toEqual([null, null]);
+    const read = await service.ask(
+      "query ($id: ID!) { crate(id: $id) { temperature { start { value } end { value } } matures { days } rented { start { value } end { value } } } }",
+      { token, variables: { id: data.createCrate.id } },
+    );
+    expect(read.data).toEqual({ crate: { temperature: null, matures: null, rented: null } });
   });
 
   test("bytes unchanged", async () => {

@@ -137,3 +137,10 @@ function withoutCurrencies(columns: readonly EntityField[], nameField: string): 
 export function isColumn(field: EntityField): boolean {
   return field.kind !== "JSON" && (!field.isInputOnly || field.reference !== null);
 }
+
+/** The query that finds every row, by a field that is never empty; null where there is none. */
+export function allRowsQuery({ keyField, fields }: Entity): string | null {
+  const field =
+    keyField ?? fields.find((one) => !one.isNullable && one.searchName !== null)?.searchName;
+  return field == null ? null : `${field}:*`;
+}

@@ -57,7 +57,12 @@ function readAllows({ tokens, lineAt }: Source) {
       malformed.push(allowProblem(start, "Write `-- lint: allow <rule> because <reason>`."));
     else if (!isRule(rule)) malformed.push(allowProblem(start, `There is no rule "${rule}".`));
     else if (reason.length < minReasonLength)
-      malformed.push(allowProblem(start, `Say why: \`-- lint: allow ${rule} because <reason>\`.`));
+      malformed.push(
+        allowProblem(
+          start,
+          `Say why in at least ${minReasonLength} characters: \`-- lint: allow ${rule} because <reason>\`.`,
+        ),
+      );
     else allows.push({ at: start, line: lineAt(start), rule, used: false });
   }
   return { allows, malformed };

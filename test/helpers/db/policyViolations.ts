@@ -172,6 +172,16 @@ export const policyViolations: ViolationCase[] = [
     ],
   },
   {
+    what: "a guarded function without a result",
+    sql: `create function planted_nothing() returns void as 'select' language sql;
+      comment on function planted_nothing is E'@guard products.read\\nNothing.';
+      revoke execute on function planted_nothing from public;
+      grant execute on function planted_nothing to office_api`,
+    violations: [
+      "function planted_nothing(): has a @guard and returns void; return the changed row, or a boolean",
+    ],
+  },
+  {
     what: "two functions of one name",
     sql: `create function planted_things(number integer) returns text as 'select 1::text' language sql stable;
       revoke execute on function planted_things(integer) from public`,

@@ -39,6 +39,16 @@ export const tagViolations: ViolationCase[] = [
     ],
   },
   {
+    what: "two references with one name of the referring rows",
+    sql: `alter table planted add other_product_id uuid references products on delete cascade;
+      create index on planted (other_product_id);
+      comment on constraint planted_product_id_fkey on planted is '@foreignFieldName things';
+      comment on constraint planted_other_product_id_fkey on planted is '@foreignFieldName things'`,
+    violations: [
+      "comments of foreign keys planted_other_product_id_fkey on planted and planted_product_id_fkey on planted: have the same @foreignFieldName things of products; give each its own",
+    ],
+  },
+  {
     what: "a reference that shows a list of the only row",
     sql: `alter table planted add unique (product_id);
       comment on constraint planted_product_id_fkey on planted is '@backwardBehavior +manyRelation:resource:list'`,

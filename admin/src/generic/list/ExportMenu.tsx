@@ -5,7 +5,7 @@ import { Button, Menu, MenuItem, MenuTrigger, Popover } from "react-aria-compone
 import { ask } from "../../api/ask.ts";
 import { listExportDocument, listTemplatesDocument } from "../../api/documents.ts";
 import { refetchRows } from "../../api/refetchRows.ts";
-import { type Entity, type EntityField, fieldOf } from "../../meta/entities.ts";
+import { type Entity, type EntityField, allRowsQuery, fieldOf } from "../../meta/entities.ts";
 import { useEntities } from "../../meta/EntitiesContext.ts";
 import { en } from "../../text/en.ts";
 import { showToast } from "../../ui/Toasts.tsx";
@@ -47,7 +47,7 @@ export function ExportMenu(props: ExportMenuProps): ReactNode {
           input: {
             entity: entity.name,
             // The API rejects an empty query, so an export of all rows must request them explicitly.
-            query: query === "" ? `${entity.keyField}:*` : query,
+            query: query === "" ? allRowsQuery(entity) : query,
             orderBy: [...order],
             ...("templateId" in choice
               ? choice

@@ -10,6 +10,7 @@ import {
   defaultColumns,
   fieldOf,
   isColumn,
+  allRowsQuery,
 } from "../../meta/entities.ts";
 import { useEntities } from "../../meta/EntitiesContext.ts";
 import { rowName } from "../../meta/kinds.tsx";
@@ -84,9 +85,10 @@ function List({ entity }: { entity: Entity }): ReactNode {
 
   const isDeleted = useDeletedRows(entity.name);
 
-  // Exporting all rows needs a key, since its query is `key:*`.
   const mayExport =
-    permissions.includes("exports.create") && entity.keyField !== null && (rows.total ?? 0) > 0;
+    permissions.includes("exports.create") &&
+    allRowsQuery(entity) !== null &&
+    (rows.total ?? 0) > 0;
   const ExportMenu = useLoaded(loadExportMenu, mayExport);
   const hasActions = entity.actions.some(({ argument }) => argument === null);
   const ActionsMenu = useLoaded(loadActionsMenu, hasActions);
