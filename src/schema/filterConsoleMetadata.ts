@@ -27,14 +27,29 @@ export function filterConsoleMetadata(
     // Rows below a table that the caller may not read cannot be reached.
     .filter(({ listField, parents }) => listField !== null || parents.length > 0);
   const names = new Set(open.map(({ name }) => name));
-  const describe = ({ guard: _guard, mutations, actions, relations, ...entity }: ConsoleEntity) => {
-    const permittedMutation = (verb: Verb) => mutationIfPermitted(mutations[verb], caller);
+  const users = entities.find(({ typeName }) => typeName === "User");
+  /** A list from which a new row needs a choice, and which the caller may not read. A user can be the caller. */
+  const closedChoice = ({ fields }: ConsoleEntity) => {
+    const field = fields.find(
+      ({ onCreate, reference }) =>
+        onCreate === "REQUIRED" &&
+        reference !== null &&
+        reference.entity !== users?.name &&
+        !names.has(reference.entity),
+    );
+    return entities.find(({ name }) => name === field?.reference?.entity);
+  };
+  const describe = (described: ConsoleEntity) => {
+    const { guard: _guard, mutations, actions, relations, ...entity } = described;
+    const choice = closedChoice(described);
+    const permittedMutation = (verb: Verb) =>
+      verb === "create" && choice ? null : mutationIfPermitted(mutations[verb], caller);
     return {
       ...entity,
       canCreate: permittedMutation("create"),
       canUpdate: permittedMutation("update"),
       canDelete: permittedMutation("delete"),
-      missing: missingPermissions(mutations, caller),
+      missing: missingPermissions(mutations, caller, choice),
       fields: entity.fields
         .filter(({ guard, isInputOnly, reference }) => {
           // The caller can only choose among rows that the caller may read.
@@ -58,7 +73,6 @@ export function filterConsoleMetadata(
   };
   const isOpen = ({ guard, entity }: ConsoleReport) =>
     passesGuard(guard, caller) && (entity === null || names.has(entity));
-  const users = entities.find(({ typeName }) => typeName === "User");
   const hasProfile = users !== undefined && passesGuard("session", caller);
   return {
     entities: open.map(describe),
@@ -117,12 +131,18 @@ function mutationIfPermitted(mutation: ConsoleMutation | null, caller: Caller) {
   return offered;
 }
 
-function missingPermissions(mutations: ConsoleEntity["mutations"], caller: Caller) {
+/** @param choice the list without which no row can be created */
+function missingPermissions(
+  mutations: ConsoleEntity["mutations"],
+  caller: Caller,
+  choice: ConsoleEntity | undefined,
+) {
   return (["create", "update", "delete"] as const).flatMap((verb) => {
     const mutation = mutations[verb];
-    if (!mutation || passesGuard(mutation.guard, caller)) return [];
+    if (!mutation) return [];
     const { guard, description } = mutation;
-    return [{ verb, permission: firstPermission(guard), description }];
+    const missing = passesGuard(guard, caller) ? verb === "create" && choice?.guard : guard;
+    return missing ? [{ verb, permission: firstPermission(missing), description }] : [];
   });
 }
 

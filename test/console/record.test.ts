@@ -68,6 +68,26 @@ const saved = (page: Page) =>
     .first();
 const save = (page: Page) => page.keyboard.press("Control+s");
 
+test("a user who may not read other users is the author of a new campaign", async () => {
+  const { token, userId } = await service.login(["campaigns.read", "campaigns.create"]);
+  await service.database.pool.query("update users set name = 'Cleo' where id = $1", [userId]);
+  await withJourney({ browser, service }, { token }, async ({ page, open }) => {
+    await open("/campaigns/new");
+    await page.locator("[data-field=authorUserId]").getByText("Cleo", { exact: true }).waitFor();
+    await page.getByLabel(/^Title/).fill("Harvest");
+    await page.getByLabel(/^Price/).fill("DKK 89");
+    await page.getByLabel(/^Medium/).selectOption("EMAIL");
+    await page.getByLabel(/^Scheduled/).fill("2040-01-01T10:00");
+    await page.keyboard.press("ControlOrMeta+s");
+    await page.getByRole("heading", { level: 1, name: "Harvest" }).waitFor();
+  });
+  const { rows } = await service.database.pool.query(
+    "select title from campaigns where author_user_id = $1",
+    [userId],
+  );
+  expect(rows).toEqual([{ title: "Harvest" }]);
+});
+
 describe("two windows on one product", () => {
   test("keep both edits of different fields", async () => {
     const id = await makeProduct("Barolo Bussia");

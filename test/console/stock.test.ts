@@ -122,6 +122,27 @@ describe("lists", () => {
   });
 });
 
+test("a new row that needs a choice from a list that the caller may not read is not offered", async () => {
+  const offered = async (permissions: readonly string[]) => {
+    const { token: theirs } = await service.login(permissions);
+    const { data } = await service.ask(
+      "{ console { entities { name canCreate { field } missing { verb permission } } } }",
+      { token: theirs },
+    );
+    const entities = data.console.entities as { name: string }[];
+    return entities.find(({ name }) => name === "priceAgreements");
+  };
+  const stock = ["stock.read", "stock.update", "products.read"];
+  expect(await offered(stock)).toMatchObject({
+    canCreate: null,
+    missing: [{ verb: "create", permission: "customers.read" }],
+  });
+  expect(await offered([...stock, "customers.read"])).toMatchObject({
+    canCreate: { field: "createPriceAgreement" },
+    missing: [],
+  });
+});
+
 test("a list whose table has another name in the API is exported", async () => {
   const input = { entity: "priceAgreements", query: "id:*", columns: ["price", "product.name"] };
   const { data, errors } = await service.ask(

@@ -18,7 +18,7 @@ import { focusField } from "./fieldEditors.ts";
 import { PictureField } from "./PictureField.tsx";
 import { ReferenceEditor } from "./ReferenceEditor.tsx";
 import { ReferenceListEditor } from "./ReferenceListEditor.tsx";
-import { dateInWords, hasSeconds } from "./values.ts";
+import { dateInWords, hasSeconds, isOwnUser } from "./values.ts";
 
 /** A field of a form: label, editor, unit, hint and error. */
 export function Editor(props: EditorProps): ReactNode {
@@ -111,8 +111,10 @@ function ReadOnly({
   onOpenReference,
 }: EditorProps & { labelId: string }): ReactNode {
   const referenced = row && !field.isList ? referencedRow(field, row) : null;
-  const text = row ? cellTextLong(field, row) : en.none;
   const entities = useEntities();
+  const { user } = entities.metadata.me;
+  const own = isOwnUser(entities, field) ? (user.name ?? user.email) : en.none;
+  const text = row ? cellTextLong(field, row) : own;
   const pointed =
     referenced && field.reference
       ? entities.get(field.reference.entity) &&

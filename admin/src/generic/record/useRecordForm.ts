@@ -24,6 +24,7 @@ import {
   type FormValues,
   ValueError,
   defaultValues,
+  ownUserValues,
   dirtyNames,
   toFormValue,
   toFormValues,
@@ -85,7 +86,9 @@ export function useRecordForm({ entity, row, initial, onSaved }: FormOptions): R
   const fields = row ? ownFields : [...ownFields, ...argumentFields(entity)];
   const loadedState = (from: Row | null): Base => ({
     row: from,
-    values: from ? toFormValues(fields, from) : defaultValues(fields),
+    values: from
+      ? toFormValues(fields, from)
+      : { ...defaultValues(fields), ...ownUserValues(entities, fields) },
   });
   const currencies = currenciesOf(fields);
   const merge = (base: FormValues, mine: FormValues, theirs: FormValues) =>

@@ -1,5 +1,5 @@
 import { fromAbsolute, parseDateTime, toCalendarDateTime } from "@internationalized/date";
-import type { EntityField } from "../../meta/entities.ts";
+import type { Entities, EntityField } from "../../meta/entities.ts";
 import { textOf } from "../../meta/format.ts";
 import { type Row, listedRows } from "../../meta/rows.ts";
 import { enRecord } from "../../text/enRecord.ts";
@@ -82,6 +82,24 @@ export function defaultValues(fields: readonly EntityField[]): FormValues {
       return [field.name, toFormValue(field, isJson ? JSON.parse(defaultValue) : defaultValue)];
     }),
   );
+}
+
+/** Whether a field needs a user, and the caller, who may not read other users, is the only choice. */
+export function isOwnUser(entities: Entities, { onCreate, reference }: EntityField): boolean {
+  const { profile } = entities.metadata;
+  return (
+    onCreate === "REQUIRED" &&
+    profile !== null &&
+    reference?.entity === profile.name &&
+    entities.get(profile.name) === undefined
+  );
+}
+
+/** The caller, as value of the fields where no other choice is left. */
+export function ownUserValues(entities: Entities, fields: readonly EntityField[]): FormValues {
+  const { id } = entities.metadata.me.user;
+  const own = fields.filter((field) => isOwnUser(entities, field));
+  return Object.fromEntries(own.map(({ name }) => [name, id]));
 }
 
 /** The text is invalid for the kind of its field. */
