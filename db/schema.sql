@@ -15444,6 +15444,12 @@ AS $function$
     from functions f, regexp_split_to_table(btrim(f.tags ->> 'guard'), '[\s,]+') as key
     where f.tags ->> 'guard' ~ '\S' and key not in ('public', 'principal', 'login', 'session') and key not in (select k.key from known_keys k)
   union all
+  select distinct 'function ' || f.name || ': asks for the unknown permission ' || k.found[1]
+      || did_you_mean(k.found[1], (select array_agg(o.key) from known_keys o))
+    from functions f join pg_proc p on p.oid = f.oid
+      cross join lateral regexp_matches(coalesce(pg_get_function_sqlbody(p.oid), p.prosrc), '\m(?:has|has_any|require|require_all)_permissions?\(''([\w.]+)''', 'g') as k(found)
+    where k.found[1] not in (select o.key from known_keys o)
+  union all
   select 'function ' || name || ': has a @guard but the request role may not execute it; add `grant execute on function ' || proname || ' to office_api`'
     from functions where tags ? 'guard' and not has_function_privilege('office_api', oid, 'execute')
   union all
@@ -15515,7 +15521,7 @@ AS $function$
   from pg_proc p left join pg_description d on d.classoid = 'pg_proc'::regclass and d.objoid = p.oid
   where p.pronamespace = (select current_schema()::regnamespace) and p.prosecdef and p.provolatile <> 'v'
     and comment_tags(d.description) ->> 'guard' <> 'public'
-    and p.prosrc !~ '\m(require_\w+|has_\w*permission\w*|current_user_id|current_permissions)\('
+    and coalesce(pg_get_function_sqlbody(p.oid), p.prosrc) !~ '\m(require_\w+|has_\w*permission\w*|current_user_id|current_permissions)\('
   union all
   -- Restoring the other row would bring back less than its deletion removed.
   select format('table %s: its rows are deleted with those of %s and do not return with them; add `@create <permission>`, which also says who may restore them',

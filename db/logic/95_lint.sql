@@ -301,6 +301,12 @@ create or replace function schema_violations() returns setof text as $$
     from functions f, regexp_split_to_table(btrim(f.tags ->> 'guard'), '[\s,]+') as key
     where f.tags ->> 'guard' ~ '\S' and key not in ('public', 'principal', 'login', 'session') and key not in (select k.key from known_keys k)
   union all
+  select distinct 'function ' || f.name || ': asks for the unknown permission ' || k.found[1]
+      || did_you_mean(k.found[1], (select array_agg(o.key) from known_keys o))
+    from functions f join pg_proc p on p.oid = f.oid
+      cross join lateral regexp_matches(coalesce(pg_get_function_sqlbody(p.oid), p.prosrc), '\m(?:has|has_any|require|require_all)_permissions?\(''([\w.]+)''', 'g') as k(found)
+    where k.found[1] not in (select o.key from known_keys o)
+  union all
   select 'function ' || name || ': has a @guard but the request role may not execute it; add `grant execute on function ' || proname || ' to office_api`'
     from functions where tags ? 'guard' and not has_function_privilege('office_api', oid, 'execute')
   union all

@@ -30,7 +30,7 @@ create or replace function schema_warnings() returns setof text as $$
   from pg_proc p left join pg_description d on d.classoid = 'pg_proc'::regclass and d.objoid = p.oid
   where p.pronamespace = (select current_schema()::regnamespace) and p.prosecdef and p.provolatile <> 'v'
     and comment_tags(d.description) ->> 'guard' <> 'public'
-    and p.prosrc !~ '\m(require_\w+|has_\w*permission\w*|current_user_id|current_permissions)\('
+    and coalesce(pg_get_function_sqlbody(p.oid), p.prosrc) !~ '\m(require_\w+|has_\w*permission\w*|current_user_id|current_permissions)\('
   union all
   -- Restoring the other row would bring back less than its deletion removed.
   select format('table %s: its rows are deleted with those of %s and do not return with them; add `@create <permission>`, which also says who may restore them',

@@ -172,6 +172,14 @@ export const policyViolations: ViolationCase[] = [
     ],
   },
   {
+    what: "a function that asks for an unknown permission",
+    sql: `create or replace function planted_things(note text) returns text as $$ select require_permission('products.reed')::text $$
+      language sql stable security definer set search_path from current`,
+    violations: [
+      "function planted_things(text): asks for the unknown permission products.reed; did you mean products.read?",
+    ],
+  },
+  {
     what: "a guarded function without a result",
     sql: `create function planted_nothing() returns void as 'select' language sql;
       comment on function planted_nothing is E'@guard products.read\\nNothing.';
