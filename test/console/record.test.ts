@@ -74,6 +74,9 @@ test("a user who may not read other users is the author of a new campaign", asyn
   await withJourney({ browser, service }, { token }, async ({ page, open }) => {
     await open("/campaigns/new");
     await page.locator("[data-field=authorUserId]").getByText("Cleo", { exact: true }).waitFor();
+    await page
+      .getByText("Another user cannot be chosen. That needs the permission users.read.")
+      .waitFor();
     await page.getByLabel(/^Title/).fill("Harvest");
     await page.getByLabel(/^Price/).fill("DKK 89");
     await page.getByLabel(/^Medium/).selectOption("EMAIL");

@@ -16,6 +16,8 @@ export const enRecord = {
   yesOrNo: "Yes or No; in an address true or false",
   oneOf: (titles: readonly string[]) => `One of ${titles.join(", ")}`,
   notAnId: (text: string) => `“${text}” is not the id of a row. Choose a row by its name.`,
+  /** Below the caller's name, the only choice; `needed` is a sentence about the missing permission. */
+  otherUser: (needed: string) => `Another user cannot be chosen. ${needed}`,
   onePerLine: "One value per line.",
   inTimeZone: (timeZone: string) => `In the time zone ${timeZone}.`,
   timeOfDay: "A time of day, such as 18:30",

@@ -91,7 +91,11 @@ export function Editor(props: EditorProps): ReactNode {
           {error}
         </p>
       )}
-      {needed !== undefined && <p className="hint">{needed}</p>}
+      {needed !== undefined && (
+        <p className="hint">
+          {props.row === null && isOwnUser(entities, field) ? enRecord.otherUser(needed) : needed}
+        </p>
+      )}
       {(hint !== "" || inWords !== null) && (
         <p className="hint" id={`${id}-hint`}>
           {inWords !== null && <strong>{inWords}</strong>}
