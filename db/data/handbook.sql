@@ -886,7 +886,7 @@ mutation { createListExport(input: {
 ```
 
 `columns` names fields as the query language does, `relation.field` for a row that it refers to; without it, the file has
-all fields of the row itself. `id:*` matches every row; a table without a column `id` has another one that is never empty, such as `bottles:*`. The file holds what the caller can read when it is written, at most
+all fields of the row itself. `id:*` matches every row. For a table without a column `id`, name another column that is never empty, such as `bottles:*`. The file holds what the caller can read when it is written, at most
 `EXPORT_MAX_PRODUCTS` rows. Columns of related rows that the caller may not see any more stay empty, with a note. The audit
 log records the export with its query, and a read where the list records reads.
 

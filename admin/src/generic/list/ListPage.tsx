@@ -7,10 +7,10 @@ import { Page } from "../../frame/Page.tsx";
 import {
   type Entity,
   type EntityField,
+  allRowsQuery,
   defaultColumns,
   fieldOf,
   isColumn,
-  allRowsQuery,
 } from "../../meta/entities.ts";
 import { useEntities } from "../../meta/EntitiesContext.ts";
 import { rowName } from "../../meta/kinds.tsx";

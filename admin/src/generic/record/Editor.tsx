@@ -18,7 +18,7 @@ import { focusField } from "./fieldEditors.ts";
 import { PictureField } from "./PictureField.tsx";
 import { ReferenceEditor } from "./ReferenceEditor.tsx";
 import { ReferenceListEditor } from "./ReferenceListEditor.tsx";
-import { dateInWords, hasSeconds, isOwnUser } from "./values.ts";
+import { dateInWords, hasSeconds } from "./values.ts";
 
 /** A field of a form: label, editor, unit, hint and error. */
 export function Editor(props: EditorProps): ReactNode {
@@ -93,7 +93,7 @@ export function Editor(props: EditorProps): ReactNode {
       )}
       {needed !== undefined && (
         <p className="hint">
-          {props.row === null && isOwnUser(entities, field) ? enRecord.otherUser(needed) : needed}
+          {props.value === entities.metadata.me.user.id ? enRecord.otherUser(needed) : needed}
         </p>
       )}
       {(hint !== "" || inWords !== null) && (
@@ -110,6 +110,7 @@ export function Editor(props: EditorProps): ReactNode {
 function ReadOnly({
   field,
   row,
+  value,
   readOnlyReason,
   labelId,
   onOpenReference,
@@ -117,7 +118,7 @@ function ReadOnly({
   const referenced = row && !field.isList ? referencedRow(field, row) : null;
   const entities = useEntities();
   const { user } = entities.metadata.me;
-  const own = isOwnUser(entities, field) ? (user.name ?? user.email) : en.none;
+  const own = value === user.id ? (user.name ?? user.email) : en.none;
   const text = row ? cellTextLong(field, row) : own;
   const pointed =
     referenced && field.reference

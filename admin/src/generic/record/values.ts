@@ -84,22 +84,14 @@ export function defaultValues(fields: readonly EntityField[]): FormValues {
   );
 }
 
-/** Whether a field needs a user, and the caller, who may not read other users, is the only choice. */
-export function isOwnUser(entities: Entities, { onCreate, reference }: EntityField): boolean {
-  const { profile } = entities.metadata;
-  return (
-    onCreate === "REQUIRED" &&
-    profile !== null &&
-    reference?.entity === profile.name &&
-    entities.get(profile.name) === undefined
-  );
-}
-
-/** The caller, as value of the fields where no other choice is left. */
+/** The caller, as value of the fields that need a user, where the caller may not read other users. */
 export function ownUserValues(entities: Entities, fields: readonly EntityField[]): FormValues {
-  const { id } = entities.metadata.me.user;
-  const own = fields.filter((field) => isOwnUser(entities, field));
-  return Object.fromEntries(own.map(({ name }) => [name, id]));
+  const { me, profile } = entities.metadata;
+  if (profile === null || entities.get(profile.name)) return {};
+  const own = fields.filter(
+    ({ onCreate, reference }) => onCreate === "REQUIRED" && reference?.entity === profile.name,
+  );
+  return Object.fromEntries(own.map(({ name }) => [name, me.user.id]));
 }
 
 /** The text is invalid for the kind of its field. */
