@@ -20,8 +20,12 @@ export const sweepTestTenants = defineTask(
             unusedFor,
           ]),
         );
-        // False when a job still runs in the tenant, or when it was used meanwhile.
-        if (result.rows[0]?.dropped) log.info({ testTenant: tenant }, "test tenant dropped");
+        log.info(
+          { testTenant: tenant },
+          result.rows[0]?.dropped === true
+            ? "test tenant dropped"
+            : "test tenant kept: a job runs in it, or it was used meanwhile",
+        );
       } catch (error) {
         failures.push(error);
       }
