@@ -225,12 +225,10 @@ async function restartChildren(paths: string[], env: NodeJS.ProcessEnv): Promise
 
 /** Migrates the database. Returns false when that failed; the script has printed the reason. */
 async function migrate(env: NodeJS.ProcessEnv): Promise<boolean> {
-  migration = spawnNode(
-    "src/migration/migrate.ts",
-    env,
-    "ignore",
-    allowBreaking ? ["--allow-breaking"] : [],
-  );
+  migration = spawnNode("src/migration/migrate.ts", env, "ignore", [
+    "--caller-restarts",
+    ...(allowBreaking ? ["--allow-breaking"] : []),
+  ]);
   const [code] = (await once(migration, "exit")) as [number | null];
   migration = undefined;
   if (code !== 0 && stoppingSince === undefined) printLine("the migrations failed");

@@ -71,7 +71,7 @@ function toPublicError(error: GraphQLError, context: ErrorContext): GraphQLError
   if (context.inTestRun && isDatabaseError(cause) && isMissingSchema(cause))
     log.warn({ err: cause, correlationId }, "test run removed during request");
   const known = fromDatabaseError(cause, context);
-  if (known) return show(known.message, known.code, known.details);
+  if (known) return show(known.message, known.code, withPathOfField(error, known.details));
   if (isOfRequest(cause)) {
     // The outermost error names the variable.
     const { message } = cause instanceof GraphQLError ? error : cause;
@@ -81,6 +81,22 @@ function toPublicError(error: GraphQLError, context: ErrorContext): GraphQLError
   log.error({ err: cause, correlationId, path: error.path }, "request failed");
   const { message, code } = internalError();
   return show(message, code);
+}
+
+/**
+ * Database errors assume that a column's value is a field of `input`. Functions may take it as an argument of its own:
+ * then the path begins with the argument.
+ */
+function withPathOfField(
+  { nodes }: GraphQLError,
+  details: Record<string, unknown>,
+): Record<string, unknown> {
+  const path: unknown = details["path"];
+  const [node] = nodes ?? [];
+  if (!Array.isArray(path) || path[0] !== "input" || node?.kind !== Kind.FIELD) return details;
+  const sent = node.arguments ?? [];
+  const takesInput = sent.length === 0 || sent.some(({ name }) => name.value === "input");
+  return takesInput ? details : { ...details, path: path.slice(1) };
 }
 
 /** Whether an error is of syntax, validation or variables. Such errors contain only input of the caller. */

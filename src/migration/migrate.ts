@@ -12,6 +12,7 @@ import { readSources, stampOf } from "./sources.ts";
 type Log = (line: string) => void;
 
 const allowBreakingFlag = "--allow-breaking";
+const callerRestartsFlag = "--caller-restarts";
 
 const restartHint =
   "Running servers and workers read the schema only at their start: restart them one after the other";
@@ -86,7 +87,7 @@ export async function migrate(
 
 /**
  * The migrate command: migrates the database of the environment and logs its steps and errors.
- * @param args `--allow-breaking` allows breaking API changes
+ * @param args `--allow-breaking` allows breaking API changes; `--caller-restarts` omits the advice to restart servers
  * @returns the exit code
  */
 export async function runMigrateCommand(
@@ -95,7 +96,7 @@ export async function runMigrateCommand(
   args: readonly string[] = [],
 ): Promise<number> {
   try {
-    const allowBreaking = readFlags(args);
+    const { allowBreaking, callerRestarts } = readFlags(args);
     const config = readConfig(environment);
     if (!config.database.ownerUrl)
       throw new ConfigError([
@@ -113,7 +114,7 @@ export async function runMigrateCommand(
       },
       say.log,
     );
-    if (isChange) say.log(restartHint);
+    if (isChange && !callerRestarts) say.log(restartHint);
     return 0;
   } catch (error) {
     const known =
@@ -127,13 +128,17 @@ export async function runMigrateCommand(
 }
 
 /** @throws ConfigError for an unknown flag */
-function readFlags(args: readonly string[]): boolean {
-  const [unknown] = args.filter((arg) => arg !== allowBreakingFlag);
+function readFlags(args: readonly string[]) {
+  const known = [allowBreakingFlag, callerRestartsFlag];
+  const unknown = args.find((arg) => !known.includes(arg));
   if (unknown !== undefined)
     throw new ConfigError([
-      `The migrate command has no option "${unknown}", only ${allowBreakingFlag}`,
+      `The migrate command has no option "${unknown}", only ${known.join(" and ")}`,
     ]);
-  return args.includes(allowBreakingFlag);
+  return {
+    allowBreaking: args.includes(allowBreakingFlag),
+    callerRestarts: args.includes(callerRestartsFlag),
+  };
 }
 
 if (import.meta.main) {

@@ -124,7 +124,7 @@ describe("the migrate command", () => {
   test("rejects an unknown option", async () => {
     const { code, output } = await migrate("--allow-braking");
     expect(output).toContain(
-      'The migrate command has no option "--allow-braking", only --allow-breaking',
+      'The migrate command has no option "--allow-braking", only --allow-breaking and --caller-restarts',
     );
     expect(code).toBe(1);
   });

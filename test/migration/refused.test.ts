@@ -454,6 +454,21 @@ describe("the migrate command", () => {
   });
 });
 
+test("leaves out the advice to restart for callers that restart servers themselves", async () => {
+  const database = await createDatabase();
+  try {
+    await own.migration("more", "comment on column wine_types.name is 'The name of the type.';");
+    const { code, output } = await runMigrate(database.url, own.path, ["--caller-restarts"]);
+    expect({ code, output }).toMatchObject({
+      code: 0,
+      output: expect.stringContaining("applying 0001_more"),
+    });
+    expect(output).not.toContain("restart them");
+  } finally {
+    await database.drop();
+  }
+});
+
 test("restores row-level security that a migration disables, and says so and that servers must restart", async () => {
   const database = await createDatabase();
   try {

@@ -65,3 +65,12 @@ test.each(parameters)(
     expect(JSON.parse(data.noteWineType.name)).toEqual({ [name]: text });
   },
 );
+
+test("an error of a column names the argument of its name", async () => {
+  const { errors } = await service.ask('mutation { noteWineType(name: "  ") { name } }', {
+    token: service.token,
+  });
+  expect(errors).toMatchObject([
+    { path: ["noteWineType"], extensions: { code: "BAD_USER_INPUT", path: ["name"] } },
+  ]);
+});
