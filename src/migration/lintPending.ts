@@ -4,6 +4,7 @@ import { shownPath } from "./fileNames.ts";
 import { readApplied } from "./history.ts";
 import { emptySchema } from "./lint/knownSchema.ts";
 import { schemaAfter, lintMigration } from "./lint/lint.ts";
+import { misplacedStatements } from "./lint/logic.ts";
 import type { Problem } from "./lint/rules.ts";
 import { Refusal } from "./refusals.ts";
 import type { SqlFile, Sources } from "./sources.ts";
@@ -41,6 +42,23 @@ export async function lintPending(
     );
 }
 
+/**
+ * Looks for statements in the deployment's `logic` that belong in a migration.
+ * @throws Refusal with each of them, its line and its fix
+ */
+export function lintLogic({ ownLogic }: Sources): void {
+  const lines = ownLogic.flatMap((file) =>
+    misplacedStatements(file.text).flatMap(({ line, message }) => [
+      `  - ${shownPath(file.path)}:${line}: ${message}`,
+      `    > ${shownLine(file, line)}`,
+    ]),
+  );
+  if (lines.length > 0)
+    throw new Refusal(
+      ["`logic` changes more than it may, nothing was changed:", ...lines].join("\n"),
+    );
+}
+
 async function pendingFiles(
   client: pg.ClientBase,
   tenant: string,
@@ -54,8 +72,11 @@ async function pendingFiles(
   return pending;
 }
 
-function describe({ text }: SqlFile, { file, line, rule, message }: Problem): string {
-  const shown = text.split("\n")[line - 1]?.trim().slice(0, 200);
+const shownLine = ({ text }: SqlFile, line: number) =>
+  text.split("\n")[line - 1]?.trim().slice(0, 200);
+
+function describe(source: SqlFile, { file, line, rule, message }: Problem): string {
+  const shown = shownLine(source, line);
   return [
     `  - ${file}:${line}: ${message}`,
     ...(shown ? [`    > ${shown}`] : []),

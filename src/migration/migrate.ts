@@ -61,7 +61,8 @@ export async function migrate(
     let check: MigrateOptions["check"];
     if (isChange) {
       await checkHistory(client, tenant, sources);
-      const { lintPending } = await import("./lintPending.ts");
+      const { lintLogic, lintPending } = await import("./lintPending.ts");
+      lintLogic(sources);
       await lintPending(client, tenant, sources, log);
       const { rehearse } = await import("./rehearse.ts");
       const allowBreaking = options.allowBreaking ?? false;
@@ -70,6 +71,8 @@ export async function migrate(
     }
     // The product's own files are tested; with extra files, a new schema is checked before it is committed.
     if (rows[0]?.made === false && extraSqlDir !== undefined) {
+      const { lintLogic } = await import("./lintPending.ts");
+      lintLogic(sources);
       const { checkNewTenant } = await import("./rehearse.ts");
       check = (within, made) => checkNewTenant(within, made, sources);
     }

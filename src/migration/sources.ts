@@ -17,6 +17,8 @@ export interface Sources {
   migrations: MigrationFolder[];
   /** Run after the migrations, each time. */
   logic: SqlFile[];
+  /** The deployment's part of `logic`. */
+  ownLogic: readonly SqlFile[];
   /** Reference data, run last. */
   data: SqlFile[];
   /** The deployment's extensions and roles, created before the migrations by the administrator; undefined without any. */
@@ -74,6 +76,7 @@ export async function readSources(extraSqlDir?: string): Promise<Sources> {
         : []),
     ],
     logic: [...logic, ...(own?.logic ?? [])],
+    ownLogic: own?.logic ?? [],
     data,
     prepare: own?.prepare,
     stamp: hash.digest("hex").slice(0, 32),

@@ -397,6 +397,22 @@ describe("the migrate command", () => {
     expect(code).toBe(1);
   });
 
+  test.each([
+    ["create table", "create table if not exists cellars (id uuid primary key)"],
+    ["alter table", "alter table wine_types add column if not exists taste text"],
+    ["create type", "create type taste as enum ('DRY')"],
+    ["drop table", "drop table wine_types"],
+  ])("refuses %s in logic", async (command, statement) => {
+    const one = "create or replace function one() returns int language sql return 1;";
+    await own.logic("cellars", `${one}\n\n${statement};`);
+    const { code, output } = await runMigrate(database.url, own.path);
+    expect(output).toContain(
+      `cellars.sql:3: \`${command}\` belongs in a file of \`migrations\`, which runs once.`,
+    );
+    expect(output.match(/^ {2}- /gm)).toHaveLength(1);
+    expect(code).toBe(1);
+  });
+
   test("names a function that is left from before its parameters changed", async () => {
     await database.pool.query(
       "create function cellar_note(note text) returns text language sql as 'select note'",
