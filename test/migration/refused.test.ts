@@ -320,6 +320,14 @@ const refusals: Refused[] = [
     ],
   },
   {
+    what: "refers to a table that does not exist",
+    sql: `create table cellars (\n  id uuid primary key,\n  supplier_id uuid references supliers on delete cascade\n);`,
+    says: [
+      '0001_cellars.sql:3: relation "supliers" does not exist; nothing was changed',
+      "supplier_id uuid references supliers",
+    ],
+  },
+  {
     what: "fails",
     sql: `${sound}\nselect 1;\ninsert into cellars (nme) values ('x');`,
     says: [

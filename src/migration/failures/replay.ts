@@ -28,11 +28,26 @@ export async function replay(
     } catch (error) {
       await client.query("rollback to savepoint office_statement");
       if (!isDatabaseError(error) || error.code !== first.code) return undefined;
+      const sql = bytes.toString("utf8", statement.at, end);
       return {
-        line: source.lineAt(statement.at),
+        line: source.lineAt(statement.at + offsetOfMissing(error, sql)),
         advice: await adviseOnRows(client, error, { source, statement, bytes, end }),
       };
     }
   }
   return undefined;
+}
+
+/** The codes for a table, column or type that does not exist. */
+const missingCodes = new Set(["42P01", "42703", "42704"]);
+
+/**
+ * The byte offset of the missing object's name in a statement: PostgreSQL gives no position for the target of a foreign
+ * key, and a `create table` has many lines. 0 when the error is about something else.
+ */
+function offsetOfMissing({ code, message }: DatabaseError, sql: string): number {
+  const name = missingCodes.has(code ?? "") ? /^\w+ "(\w+)"/.exec(message)?.[1] : undefined;
+  if (name === undefined) return 0;
+  const index = sql.search(new RegExp(`\\b${name}\\b`));
+  return index < 0 ? 0 : Buffer.byteLength(sql.slice(0, index));
 }
