@@ -5,6 +5,7 @@ import { insertApiToken } from "../helpers/apiToken.ts";
 import { createDatabase } from "../helpers/database.ts";
 import { type Answer, type Service, startService } from "../helpers/service.ts";
 import { waitFor } from "../helpers/waitFor.ts";
+import { delayJobs } from "../helpers/workers/delayJobs.ts";
 import { endWorkers, startWorkerProcess } from "../helpers/workers/workerProcess.ts";
 
 let service: Service;
@@ -16,7 +17,9 @@ const startWorkerWithoutPoll = () => startWorkerProcess(service.database.url, {}
 
 beforeAll(async () => {
   service = await startService();
-  await delaySchedule();
+  // Only the tests' own calls run the job. Others would deliver some rows before the rest, load a baseline that a test
+  // looks at, or mail a notification.
+  await delayJobs(sql, ":run_watches:(schedule|saved)$|:schedule_notifications:schedule$");
   await startWorkerWithoutPoll();
   anna = await person();
 });
@@ -110,18 +113,6 @@ async function makeProducts(region: string, ...names: string[]): Promise<string[
 }
 const move = (id: string, region: string) =>
   sql("update products set region = $2 where id = $1", [id, region]);
-
-/**
- * Lets scheduled runs and those after a save wait, so that only the test's own calls run the job. Others would deliver some
- * rows before the rest, or load a baseline that the test looks at.
- */
-const delaySchedule = () =>
-  sql(
-    `create function public.delay_schedule() returns trigger language plpgsql as
-       $$ begin new.run_at := now() + interval '1 day'; return new; end $$;
-     create trigger delay_schedule before insert or update on graphile_worker._private_jobs for each row
-       when (new.key ~ ':run_watches:(schedule|saved)$') execute function public.delay_schedule()`,
-  );
 
 describe("a watch", () => {
   test("reports new rows and rows that start to match once", async () => {

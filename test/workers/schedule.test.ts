@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { parseCronItems } from "graphile-worker";
 import { crontab, tasks } from "../../src/workers/tasks.ts";
 import { waitFor } from "../helpers/waitFor.ts";
+import { delayJobs } from "../helpers/workers/delayJobs.ts";
 import { startGate } from "../helpers/workers/gate.ts";
 import type { QueueDatabase } from "../helpers/workers/queueDatabase.ts";
 import { tenant, createQueueDatabase } from "../helpers/workers/queueDatabase.ts";
@@ -58,14 +59,9 @@ describe("the scheduled tasks", () => {
         values ($1 || ':audit_partitions', now() - interval '9 days', now() - interval '3 days')`,
       [tenant],
     );
-    // Neither may run by the schedule: one drops what the test of the sweep still reads, the other runs jobs in all test
-    // tenants, and a tenant with a running job is kept.
-    await db.query(
-      `insert into graphile_worker._private_known_crontabs (identifier, known_since, last_execution)
-        select $1 || ':' || task, now(), now() + interval '1 day'
-        from unnest(array['sweep_test_tenants', 'clean_exports']) as task`,
-      [tenant],
-    );
+    // The sweep would drop what its test still reads. The other runs jobs in all test tenants, and a tenant with a
+    // running job is kept.
+    await delayJobs((sql) => db.query(sql), ":(sweep_test_tenants|clean_exports):schedule$");
     worker = await startWorkerProcess(db.url);
   });
   afterAll(async () => {
