@@ -1,6 +1,7 @@
 import { fileURLToPath } from "node:url";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import { waitFor, waitForOutput } from "../helpers/waitFor.ts";
+import { delayJobs } from "../helpers/workers/delayJobs.ts";
 import type { Gate } from "../helpers/workers/gate.ts";
 import { startGate } from "../helpers/workers/gate.ts";
 import type { QueueDatabase } from "../helpers/workers/queueDatabase.ts";
@@ -13,6 +14,8 @@ let gate: Gate;
 
 beforeAll(async () => {
   db = await createQueueDatabase();
+  // Tests expect that no job is locked at their end.
+  await delayJobs((sql) => db.query(sql), ":schedule$");
 });
 afterAll(() => db?.drop());
 beforeEach(async () => {
