@@ -2045,6 +2045,7 @@ comment on table documentation_pages is '@group Office 53
 @mutations create update delete
 @owner author_user_id
 @audit DocumentationPage id except search_vector
+@history documentation.update
 @connection
 @searchCollection documentation
 @searchTitle Handbook
@@ -6077,6 +6078,7 @@ declare
   v_customer customers;
 begin
   perform require_all_permissions('customers.erase', 'customers.read');
+  perform pg_advisory_xact_lock(erasure_lock());
   select * into v_customer from customers c where c.id = anonymise_customer.id for update;
   if not found then
     perform fail('OF404', 'There is no customer with this id', '{"path": ["id"]}');
@@ -6090,7 +6092,8 @@ begin
   delete from customer_notes n where n.customer_id = anonymise_customer.id;
   update customers c set erased_at = now() where c.id = anonymise_customer.id;
   update orders o set erased_at = now() where o.customer_id = anonymise_customer.id;
-  perform replace_in_notifications(v_customer.name, 'Erased');
+  -- Watches name the rows that match.
+  perform replace_in_notifications(v_customer.name, 'Erased', '{WATCH_MATCHED}');
   perform erase_personal_data('customers', anonymise_customer.id, 'Customer');
   select * into v_customer from customers c where c.id = anonymise_customer.id;
   return v_customer;
@@ -6113,6 +6116,7 @@ declare
 begin
   perform require_full_login();
   perform require_permission('users.update');
+  perform pg_advisory_xact_lock(erasure_lock());
   v_user := changeable_user(anonymise_user.user_id);
   if v_user.is_active then
     perform fail('OF409', 'The user is active: deactivate them first', '{"path": ["userId"]}');
@@ -6140,7 +6144,9 @@ begin
   update jobs j set subject = 'Invitation', error = null
   from invitations i
   where j.kind = 'send_invitation' and j.input ->> 'invitationId' = i.id::text and i.user_id = v_user.id;
-  perform replace_in_notifications(n.name, 'Former user') from unnest(array[v_user.email, user_name(v_user.id)]) as n(name);
+  perform replace_in_notifications(v_user.email, 'Former user');
+  perform replace_in_notifications(user_name(v_user.id), 'Former user',
+    '{BOOKING_CHANGED,ABSENCE_REQUESTED,ABSENCE_DECIDED,WORK_HANDED_OVER,WATCH_MATCHED}');
   update users u set erased_at = now() where u.id = v_user.id;
   perform erase_personal_data('users', v_user.id, 'User',
     jsonb_build_object('email', format('erased-%s@erased.invalid', v_user.id), 'name', 'Former user'));
@@ -6814,7 +6820,8 @@ begin
     perform fail('OF400', 'repeatWeeks must be 1 or 2', '{"path": ["input", "repeatWeeks"]}');
   elsif booking.repeat_until is null then
     perform fail('OF400', 'repeatUntil must be given with repeatWeeks', '{"path": ["input", "repeatUntil"]}');
-  elsif booking.ends_at - booking.starts_at > make_interval(weeks => booking.repeat_weeks) then
+  -- Where clocks change, the overlap with the next booking decides.
+  elsif least(v_duration, booking.ends_at - booking.starts_at) > make_interval(weeks => booking.repeat_weeks) then
     perform fail('OF400', 'endsAt must be before the next booking of the series begins', '{"path": ["input", "endsAt"]}');
   end if;
   v_repeats := (booking.repeat_until - v_starts::date) / (7 * booking.repeat_weeks);
@@ -7294,7 +7301,7 @@ begin
   end if;
 end;
 $function$;
-comment on function check_booking(resource_bookings,tstzrange[],uuid[]) is 'Fails unless the resource can be booked at all these times and they do not overlap. Names the bookings in the way, except those with `own_ids`.';
+comment on function check_booking(resource_bookings,tstzrange[],uuid[]) is 'Fails unless the resource can be booked at all these times and they do not overlap. Names the bookings in the way, except those with `own_ids`. Null attendees fit any capacity.';
 
 CREATE OR REPLACE FUNCTION check_booking_times(booking resource_bookings)
  RETURNS void
@@ -7641,9 +7648,8 @@ declare
 begin
   -- lint: allow function-body because the table is an argument
   execute format('select exists (select from %s where id = $1)', v_table) into v_sees using conflicting_change.id;
-  -- The mutation itself answers that there is no such row.
   if not v_sees then
-    return null;
+    return '{"isMissing": true}';
   end if;
   v_version := locked_version(v_table, conflicting_change.id);
   if v_version = conflicting_change.version then
@@ -7653,7 +7659,7 @@ begin
 end;
 $function$;
 grant execute on function conflicting_change(text,text,uuid,text) to office_api;
-comment on function conflicting_change(text,text,uuid,text) is 'Locks a row that the caller sees; returns who changed it when its version is another one, and null otherwise.';
+comment on function conflicting_change(text,text,uuid,text) is 'Locks a row that the caller sees; returns who changed it when its version is another one, and null otherwise. For other rows, `isMissing`: some mutations change rows that the caller does not see, and would ignore the version.';
 
 CREATE OR REPLACE FUNCTION count_attempt(step text, address text, account text, per_minute integer)
  RETURNS integer
@@ -8517,7 +8523,7 @@ comment on function deletions(text,text,integer) is '@guard principal
 @argument entity_type Only rows of this type.
 @argument entity_id Only the row with this id.
 @argument limit The largest number of rows, 1 to 200.
-The rows deleted in the last seven days that the caller may restore, newest first. Rows that exist again and rows with files are not included, nor rows that return with another one, such as the versions of a handbook page.';
+The rows deleted in the last seven days that the caller may read and restore, newest first. Rows that exist again and rows with files are not included, nor rows that return with another one, such as the versions of a handbook page.';
 
 CREATE OR REPLACE FUNCTION dequeue_export(job export_jobs)
  RETURNS void
@@ -9424,6 +9430,15 @@ AS $function$
   from audit_erasures e where e.erasure_id = erasure_digest.erasure_id
 $function$;
 comment on function erasure_digest(uuid) is 'SHA-256 over the audit rows that an erasure changed.';
+
+CREATE OR REPLACE FUNCTION erasure_lock()
+ RETURNS bigint
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select hashtextextended(concat_ws('.', current_schema(), 'erasure') collate "C", 0)
+$function$;
+comment on function erasure_lock() is 'The advisory lock that separates erasures, which hold it alone, from restores, which share it.';
 
 CREATE OR REPLACE FUNCTION erp_customer_rows(sent jsonb, rules jsonb)
  RETURNS erp_customer_row[]
@@ -11482,6 +11497,7 @@ AS $function$
     ('table', 'audit', '<EntityType>` or `@audit off because <reason>',
       '^(off because \S.*|[A-Z]\w*(\s+(?!except\y)\w+)?(\s+except(\s+\w+)+)?)$', false, null),
     ('view', 'audit', 'off because <reason>', '^off because \S', false, null),
+    ('table', 'history', '<permission>', p.keys, false, null),
     ('table', 'watch', 'off because <reason>', '^off because \S', false, null),
     ('table view', 'auditReads', '', p.none, false, null),
     ('table view', 'connection', '', p.none, false, null),
@@ -14024,15 +14040,15 @@ begin
 end;
 $function$;
 
-CREATE OR REPLACE FUNCTION replace_in_notifications(name text, instead text)
+CREATE OR REPLACE FUNCTION replace_in_notifications(name text, instead text, kinds notification_kind[] DEFAULT NULL::notification_kind[])
  RETURNS void
  LANGUAGE sql
 AS $function$
   update notifications n set title = regexp_replace(n.title, p.pattern, instead, 'g'), body = regexp_replace(n.body, p.pattern, instead, 'g')
   from (select '(?<!\w)' || regexp_replace(replace_in_notifications.name, '([^\w\s])', '\\\1', 'g') || '(?!\w)' as pattern) as p
-  where n.title ~ p.pattern or n.body ~ p.pattern
+  where (kinds is null or n.kind = any (kinds)) and (n.title ~ p.pattern or n.body ~ p.pattern)
 $function$;
-comment on function replace_in_notifications(text,text) is 'Replaces the name of an erased person in the notifications of colleagues.';
+comment on function replace_in_notifications(text,text,notification_kind[]) is 'Replaces the name or address of an erased person in the notifications of colleagues, of all kinds or the given ones.';
 
 CREATE OR REPLACE FUNCTION request_search_build(collection text)
  RETURNS boolean
@@ -14446,6 +14462,7 @@ declare
   v_key text;
 begin
   perform require_login();
+  perform pg_advisory_xact_lock_shared(erasure_lock());
   select * into v_audit from audit_log a
   where a.id = restore.audit_log_id and a.operation = 'DELETE' and a.created_at > now() - interval '7 days'
     and not exists (select from audit_erasures e where e.audit_log_id = a.id);
@@ -14521,7 +14538,7 @@ grant execute on function restore(uuid,boolean) to office_api;
 
 comment on function restore(uuid,boolean) is '@guard principal
 @argument audit_log_id A deletion of the last seven days, as `auditLogs` and `recordHistory` list it.
-@argument together Whether to restore all rows that the same transaction deleted, such as the ratings of a reviewer or the campaigns of `deleteAllCampaigns`; true by default.
+@argument together Whether to restore all rows that the same transaction deleted, such as the versions of a handbook page or the campaigns of `deleteAllCampaigns`; true by default.
 Restores deleted rows with their ids, and returns the number of restored rows. The caller needs the permissions to create such rows. Existing rows are skipped; if another row cannot be restored, none is.';
 
 CREATE OR REPLACE FUNCTION restore_documentation_version(id uuid)
@@ -15239,7 +15256,7 @@ AS $function$
   union all
   select 'table ' || t.name || ': the tag @' || tag || ' names the unknown permission ' || key
       || did_you_mean(key, (select array_agg(k.key) from known_keys k))
-    from tables t, unnest(array['read', 'create', 'update', 'delete']) as tag,
+    from tables t, unnest(array['read', 'create', 'update', 'delete', 'history']) as tag,
       regexp_split_to_table(btrim(t.tags ->> tag), '[\s,]+') as key
     where t.tags ->> tag ~ '\S' and key not in (select k.key from known_keys k) and not (tag in ('read', 'create') and t.tags ->> tag = 'login')
   union all
@@ -18626,11 +18643,17 @@ AS $function$
 declare
   v_old resource_bookings := booking_to_change(update_resource_booking.id);
   v_new resource_bookings;
+  v_checked resource_bookings;
 begin
   v_new := jsonb_populate_record(v_old, given_values(to_jsonb(update_resource_booking.input), given,
     array['resource_id', 'title', 'starts_at', 'ends_at']));
   perform check_booking_times(v_new);
-  perform check_booking(v_new, array[tstzrange(v_new.starts_at, v_new.ends_at)], array[v_old.id]);
+  v_checked := v_new;
+  -- A booking keeps its attendees when the capacity was reduced after it.
+  if v_new.resource_id = v_old.resource_id and v_new.attendees <= v_old.attendees then
+    v_checked.attendees := null;
+  end if;
+  perform check_booking(v_checked, array[tstzrange(v_new.starts_at, v_new.ends_at)], array[v_old.id]);
   update resource_bookings b set
     resource_id = v_new.resource_id, title = coalesce(trim_to_null(v_new.title), ''), starts_at = v_new.starts_at,
     ends_at = v_new.ends_at, attendees = v_new.attendees, note = trim_to_null(v_new.note)
@@ -18682,7 +18705,10 @@ begin
     -- A booking that is new at the resource first, because a resource that is not in use keeps only the bookings it has.
     order by c.resource_id, exists (select from unnest(v_later) as b where b.id = c.id and b.resource_id = c.resource_id), c.starts_at
   loop
-    v_new.attendees := (select max(c.attendees) from unnest(v_changed) as c where c.resource_id = v_new.resource_id);
+    v_new.attendees := (
+      select max(c.attendees) from unnest(v_changed) as c
+      where c.resource_id = v_new.resource_id and not exists (
+        select from unnest(v_later) as b where b.id = c.id and b.resource_id = c.resource_id and b.attendees >= c.attendees));
     perform check_booking(v_new,
       array(select tstzrange(c.starts_at, c.ends_at) from unnest(v_changed) as c where c.resource_id = v_new.resource_id),
       array(select c.id from unnest(v_changed) as c));

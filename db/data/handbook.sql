@@ -230,7 +230,7 @@ query ($name: String, $countries: JSON) {
 - A text, a number or a boolean is allowed anywhere; a list only in `IN`.
 - A reference without a value and a value without a reference are refused.
 - To search for a dollar sign before a name, quote it (`"$name"`) or put a backslash before it.
-- All values together have at most 50,000 characters, a list at most 1,000 values.
+- All values together have at most 50,000 characters, counted wherever the query refers to them. A list has at most 1,000 values, and all lists of a query have at most 1,000 together.
 
 ## Grammar
 
@@ -269,7 +269,7 @@ between `IN` and its parenthesis. `special` is the set under [Escapes](#escapes)
 | nesting of parentheses, groups and negations | 20                      |
 | words and terms (an `IN` list counts as one) | 100                     |
 | beginnings of words (`ab`, `abc*`), alternatives joined by `OR` counting as one | 24 |
-| values of one `IN` list                      | 1,000                   |
+| values of all `IN` lists                     | 1,000                   |
 
 ## Values by type
 

@@ -19,6 +19,7 @@ create or replace function known_tags() returns table (kind text, tag text, valu
     ('table', 'audit', '<EntityType>` or `@audit off because <reason>',
       '^(off because \S.*|[A-Z]\w*(\s+(?!except\y)\w+)?(\s+except(\s+\w+)+)?)$', false, null),
     ('view', 'audit', 'off because <reason>', '^off because \S', false, null),
+    ('table', 'history', '<permission>', p.keys, false, null),
     ('table', 'watch', 'off because <reason>', '^off because \S', false, null),
     ('table view', 'auditReads', '', p.none, false, null),
     ('table view', 'connection', '', p.none, false, null),

@@ -96,7 +96,7 @@ create or replace function schema_violations() returns setof text as $$
   union all
   select 'table ' || t.name || ': the tag @' || tag || ' names the unknown permission ' || key
       || did_you_mean(key, (select array_agg(k.key) from known_keys k))
-    from tables t, unnest(array['read', 'create', 'update', 'delete']) as tag,
+    from tables t, unnest(array['read', 'create', 'update', 'delete', 'history']) as tag,
       regexp_split_to_table(btrim(t.tags ->> tag), '[\s,]+') as key
     where t.tags ->> tag ~ '\S' and key not in (select k.key from known_keys k) and not (tag in ('read', 'create') and t.tags ->> tag = 'login')
   union all

@@ -53,7 +53,7 @@ begin
 end;
 $$ language plpgsql volatile;
 comment on function check_booking is
-  'Fails unless the resource can be booked at all these times and they do not overlap. Names the bookings in the way, except those with `own_ids`.';
+  'Fails unless the resource can be booked at all these times and they do not overlap. Names the bookings in the way, except those with `own_ids`. Null attendees fit any capacity.';
 
 create or replace function check_booking_times(booking resource_bookings) returns void as $$
 begin
@@ -99,7 +99,8 @@ begin
     perform fail('OF400', 'repeatWeeks must be 1 or 2', '{"path": ["input", "repeatWeeks"]}');
   elsif booking.repeat_until is null then
     perform fail('OF400', 'repeatUntil must be given with repeatWeeks', '{"path": ["input", "repeatUntil"]}');
-  elsif booking.ends_at - booking.starts_at > make_interval(weeks => booking.repeat_weeks) then
+  -- Where clocks change, the overlap with the next booking decides.
+  elsif least(v_duration, booking.ends_at - booking.starts_at) > make_interval(weeks => booking.repeat_weeks) then
     perform fail('OF400', 'endsAt must be before the next booking of the series begins', '{"path": ["input", "endsAt"]}');
   end if;
   v_repeats := (booking.repeat_until - v_starts::date) / (7 * booking.repeat_weeks);
@@ -169,11 +170,17 @@ create or replace function update_resource_booking(id uuid, input resource_booki
 declare
   v_old resource_bookings := booking_to_change(update_resource_booking.id);
   v_new resource_bookings;
+  v_checked resource_bookings;
 begin
   v_new := jsonb_populate_record(v_old, given_values(to_jsonb(update_resource_booking.input), given,
     array['resource_id', 'title', 'starts_at', 'ends_at']));
   perform check_booking_times(v_new);
-  perform check_booking(v_new, array[tstzrange(v_new.starts_at, v_new.ends_at)], array[v_old.id]);
+  v_checked := v_new;
+  -- A booking keeps its attendees when the capacity was reduced after it.
+  if v_new.resource_id = v_old.resource_id and v_new.attendees <= v_old.attendees then
+    v_checked.attendees := null;
+  end if;
+  perform check_booking(v_checked, array[tstzrange(v_new.starts_at, v_new.ends_at)], array[v_old.id]);
   update resource_bookings b set
     resource_id = v_new.resource_id, title = coalesce(trim_to_null(v_new.title), ''), starts_at = v_new.starts_at,
     ends_at = v_new.ends_at, attendees = v_new.attendees, note = trim_to_null(v_new.note)
@@ -232,7 +239,10 @@ begin
     -- A booking that is new at the resource first, because a resource that is not in use keeps only the bookings it has.
     order by c.resource_id, exists (select from unnest(v_later) as b where b.id = c.id and b.resource_id = c.resource_id), c.starts_at
   loop
-    v_new.attendees := (select max(c.attendees) from unnest(v_changed) as c where c.resource_id = v_new.resource_id);
+    v_new.attendees := (
+      select max(c.attendees) from unnest(v_changed) as c
+      where c.resource_id = v_new.resource_id and not exists (
+        select from unnest(v_later) as b where b.id = c.id and b.resource_id = c.resource_id and b.attendees >= c.attendees));
     perform check_booking(v_new,
       array(select tstzrange(c.starts_at, c.ends_at) from unnest(v_changed) as c where c.resource_id = v_new.resource_id),
       array(select c.id from unnest(v_changed) as c));

@@ -48,13 +48,22 @@ create or replace function erase_audit_values(erasure_id uuid, entity_type text,
   select erase_audit_values.erasure_id, c.id, c.hash_before, c.hash_after from changed c where c.hash_before <> c.hash_after
 $$ language sql volatile;
 
--- Whole words, so that a short name does not change others.
-create or replace function replace_in_notifications(name text, instead text) returns void as $$
+-- A restored row gets the values of its deletion, so a restore waits for an erasure, and an erasure for restores.
+create or replace function erasure_lock() returns bigint as $$
+  select hashtextextended(concat_ws('.', current_schema(), 'erasure') collate "C", 0)
+$$ language sql stable;
+comment on function erasure_lock is 'The advisory lock that separates erasures, which hold it alone, from restores, which share it.';
+
+-- Whole words, so that a short name does not change others. A name can be a usual word, such as “export” before the @ of an
+-- address without a name, so it is replaced only where names stand.
+drop function if exists replace_in_notifications(text, text);
+create or replace function replace_in_notifications(name text, instead text, kinds notification_kind[] default null) returns void as $$
   update notifications n set title = regexp_replace(n.title, p.pattern, instead, 'g'), body = regexp_replace(n.body, p.pattern, instead, 'g')
   from (select '(?<!\w)' || regexp_replace(replace_in_notifications.name, '([^\w\s])', '\\\1', 'g') || '(?!\w)' as pattern) as p
-  where n.title ~ p.pattern or n.body ~ p.pattern
+  where (kinds is null or n.kind = any (kinds)) and (n.title ~ p.pattern or n.body ~ p.pattern)
 $$ language sql volatile;
-comment on function replace_in_notifications is 'Replaces the name of an erased person in the notifications of colleagues.';
+comment on function replace_in_notifications is
+  'Replaces the name or address of an erased person in the notifications of colleagues, of all kinds or the given ones.';
 
 create or replace function erasure_digest(erasure_id uuid) returns text as $$
   select encode(sha256(convert_to(coalesce(string_agg(
@@ -128,6 +137,7 @@ declare
   v_customer customers;
 begin
   perform require_all_permissions('customers.erase', 'customers.read');
+  perform pg_advisory_xact_lock(erasure_lock());
   select * into v_customer from customers c where c.id = anonymise_customer.id for update;
   if not found then
     perform fail('OF404', 'There is no customer with this id', '{"path": ["id"]}');
@@ -141,7 +151,8 @@ begin
   delete from customer_notes n where n.customer_id = anonymise_customer.id;
   update customers c set erased_at = now() where c.id = anonymise_customer.id;
   update orders o set erased_at = now() where o.customer_id = anonymise_customer.id;
-  perform replace_in_notifications(v_customer.name, 'Erased');
+  -- Watches name the rows that match.
+  perform replace_in_notifications(v_customer.name, 'Erased', '{WATCH_MATCHED}');
   perform erase_personal_data('customers', anonymise_customer.id, 'Customer');
   select * into v_customer from customers c where c.id = anonymise_customer.id;
   return v_customer;
@@ -157,6 +168,7 @@ declare
 begin
   perform require_full_login();
   perform require_permission('users.update');
+  perform pg_advisory_xact_lock(erasure_lock());
   v_user := changeable_user(anonymise_user.user_id);
   if v_user.is_active then
     perform fail('OF409', 'The user is active: deactivate them first', '{"path": ["userId"]}');
@@ -184,7 +196,9 @@ begin
   update jobs j set subject = 'Invitation', error = null
   from invitations i
   where j.kind = 'send_invitation' and j.input ->> 'invitationId' = i.id::text and i.user_id = v_user.id;
-  perform replace_in_notifications(n.name, 'Former user') from unnest(array[v_user.email, user_name(v_user.id)]) as n(name);
+  perform replace_in_notifications(v_user.email, 'Former user');
+  perform replace_in_notifications(user_name(v_user.id), 'Former user',
+    '{BOOKING_CHANGED,ABSENCE_REQUESTED,ABSENCE_DECIDED,WORK_HANDED_OVER,WATCH_MATCHED}');
   update users u set erased_at = now() where u.id = v_user.id;
   perform erase_personal_data('users', v_user.id, 'User',
     jsonb_build_object('email', format('erased-%s@erased.invalid', v_user.id), 'name', 'Former user'));

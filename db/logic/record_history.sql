@@ -44,9 +44,8 @@ declare
 begin
   -- lint: allow function-body because the table is an argument
   execute format('select exists (select from %s where id = $1)', v_table) into v_sees using conflicting_change.id;
-  -- The mutation itself answers that there is no such row.
   if not v_sees then
-    return null;
+    return '{"isMissing": true}';
   end if;
   v_version := locked_version(v_table, conflicting_change.id);
   if v_version = conflicting_change.version then
@@ -56,7 +55,7 @@ begin
 end;
 $$ language plpgsql volatile;
 comment on function conflicting_change is
-  'Locks a row that the caller sees; returns who changed it when its version is another one, and null otherwise.';
+  'Locks a row that the caller sees; returns who changed it when its version is another one, and null otherwise. For other rows, `isMissing`: some mutations change rows that the caller does not see, and would ignore the version.';
 
 -- The caller has been checked: they see the row or, for a deleted one, may read the audit log.
 create or replace function record_history(

@@ -90,7 +90,7 @@ comment on function deletions is '@guard principal
 @argument entity_type Only rows of this type.
 @argument entity_id Only the row with this id.
 @argument limit The largest number of rows, 1 to 200.
-The rows deleted in the last seven days that the caller may restore, newest first. Rows that exist again and rows with files are not included, nor rows that return with another one, such as the versions of a handbook page.';
+The rows deleted in the last seven days that the caller may read and restore, newest first. Rows that exist again and rows with files are not included, nor rows that return with another one, such as the versions of a handbook page.';
 grant execute on function deletions to office_api;
 
 -- Inserts all rows of one type in one statement. Columns that the audit log leaves out, and columns that were added after the
@@ -194,6 +194,7 @@ declare
   v_key text;
 begin
   perform require_login();
+  perform pg_advisory_xact_lock_shared(erasure_lock());
   select * into v_audit from audit_log a
   where a.id = restore.audit_log_id and a.operation = 'DELETE' and a.created_at > now() - interval '7 days'
     and not exists (select from audit_erasures e where e.audit_log_id = a.id);
@@ -267,6 +268,6 @@ end;
 $$ language plpgsql volatile security definer set search_path from current;
 comment on function restore is '@guard principal
 @argument audit_log_id A deletion of the last seven days, as `auditLogs` and `recordHistory` list it.
-@argument together Whether to restore all rows that the same transaction deleted, such as the ratings of a reviewer or the campaigns of `deleteAllCampaigns`; true by default.
+@argument together Whether to restore all rows that the same transaction deleted, such as the versions of a handbook page or the campaigns of `deleteAllCampaigns`; true by default.
 Restores deleted rows with their ids, and returns the number of restored rows. The caller needs the permissions to create such rows. Existing rows are skipped; if another row cannot be restored, none is.';
 grant execute on function restore to office_api;

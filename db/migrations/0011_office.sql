@@ -481,6 +481,7 @@ comment on table documentation_pages is '@group Office 53
 @mutations create update delete
 @owner author_user_id
 @audit DocumentationPage id except search_vector
+@history documentation.update
 @connection
 @searchCollection documentation
 @searchTitle Handbook

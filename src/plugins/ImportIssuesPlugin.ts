@@ -1,4 +1,5 @@
-import { type FieldArgs, type Step, access, object } from "postgraphile/grafast";
+import type { PgSelectSingleStep, PgSelectStep } from "postgraphile/@dataplan/pg";
+import { type FieldArgs, type Step, access, each, object } from "postgraphile/grafast";
 import { extendSchema, gql } from "postgraphile/utils";
 import { resource } from "../schema/resource.ts";
 
@@ -155,8 +156,17 @@ export const ImportIssuesPlugin: GraphileConfig.Plugin = extendSchema((build) =>
       },
       OrderImportIssueGroup: {
         plans: {
-          sampleOrders: ($group: Step) =>
-            samples.execute([{ step: access($group, "sampleOrderIds"), pgCodec: listOfIds }]),
+          sampleOrders($group: Step) {
+            const $orders = samples.execute([
+              { step: access($group, "sampleOrderIds"), pgCodec: listOfIds },
+            ]) as PgSelectStep;
+            // A row counts as missing when the first of its required columns is null, and without `orders.read` all but
+            // these are.
+            return each($orders, ($order) => {
+              ($order as PgSelectSingleStep).get("id");
+              return $order;
+            });
+          },
           waitingRule: ($group: Step<Group>) =>
             rules.get({ code: access($group, "code"), key: access($group, "key") }),
           suggestedRule($group: Step<Group>) {

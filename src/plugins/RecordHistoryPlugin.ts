@@ -12,7 +12,7 @@ import { auditedType } from "../schema/auditedType.ts";
 import { isHidden } from "../schema/columns.ts";
 import { relations } from "../schema/consoleReferences.ts";
 import { type Table, labelColumns, titleOfRow } from "../schema/labels.ts";
-import { readableTables, tableGuard, tableNamed } from "../schema/listedTables.ts";
+import { historyGuard, readableTables, tableGuard, tableNamed } from "../schema/listedTables.ts";
 import { nameOfUnlabelled } from "../schema/rowNames.ts";
 import { recordHistoryTypeDefs } from "../schema/recordHistoryTypeDefs.ts";
 
@@ -72,6 +72,8 @@ export const RecordHistoryPlugin: GraphileConfig.Plugin = extendSchema((build) =
     const { entity, id, first, after, includeReads, caller } = wanted;
     const table = tableNamed(tables, entity, "entity");
     checkGuard(tableGuard(table.resource), caller);
+    const readsLog = caller.identity?.permissions.has("audit.read") === true;
+    if (!readsLog) checkGuard(historyGuard(table.resource), caller);
     if (includeReads) checkGuard(["audit.read"], caller);
     if (first < 1 || first > maxFirst)
       throw badUserInput(`first is between 1 and ${maxFirst}`, { path: ["first"] });
@@ -81,7 +83,6 @@ export const RecordHistoryPlugin: GraphileConfig.Plugin = extendSchema((build) =
       notFound(`There is no ${build.inflection.tableType(table.resource.codec)} with this id`, {
         path: ["id"],
       });
-    const readsLog = caller.identity?.permissions.has("audit.read") === true;
     if (!seen && !readsLog) throw missing();
     const start = after == null ? null : readCursor(after);
     const { rows } = await client.query<HistoryRow>({

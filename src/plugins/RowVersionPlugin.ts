@@ -7,7 +7,7 @@ import {
   type Step,
   object,
 } from "postgraphile/grafast";
-import { conflict } from "../errors/PublicError.ts";
+import { conflict, notFound } from "../errors/PublicError.ts";
 import { auditedType } from "../schema/auditedType.ts";
 import type { Table } from "../schema/labels.ts";
 import { hasSummary, versionSql } from "../schema/rowVersion.ts";
@@ -141,6 +141,8 @@ function expectVersion(build: GraphileBuild.Build, table: Table, args: FieldArgs
         values: [relation, entityType, id, version],
       });
       const change = rows[0]?.change;
+      if (change?.["isMissing"] === true)
+        throw notFound(`There is no ${typeName} with this id`, { path: ["id"] });
       if (change != null)
         throw conflict(`This ${typeName} was changed in the meantime`, {
           path: ["ifVersion"],

@@ -5,9 +5,9 @@ import { parseQuery } from "./parse.ts";
 import { didYouMean } from "../text/suggest.ts";
 import { refusedCharacter } from "./tokens.ts";
 
-/** Characters of all bound values together. */
+/** Characters of all bound values together, counted at each place that refers to them. */
 const maxCharacters = 50_000;
-/** Values of one list, as many as `IN` takes. */
+/** Values of one list, and of all lists of `IN` in a query together: each row is compared with all of them. */
 const maxListItems = 1_000;
 
 const reference = /^\$([A-Za-z_]\w*)$/;
@@ -32,7 +32,7 @@ export function parseBoundQuery(
 ): QueryNode {
   const values = readValues(given, pathOf);
   const used = new Set<string>();
-  const node = bindNode(parseQuery(text), { text, values, used });
+  const node = bindNode(parseQuery(text), { text, values, used, listItems: 0, characters: 0 });
   for (const name of values.keys())
     if (!used.has(name)) throw refused(`\`$${name}\` does not stand in the query`, pathOf(name));
   return node;
@@ -47,6 +47,10 @@ interface Binding {
   text: string;
   values: ReadonlyMap<string, Bound>;
   used: Set<string>;
+  /** The values of all lists so far. */
+  listItems: number;
+  /** The characters of all references so far. */
+  characters: number;
 }
 
 function readValues(given: unknown, pathOf: PathOf): Map<string, Bound> {
@@ -123,6 +127,12 @@ function bindTerm(term: TermNode, binding: Binding): TermNode {
           `a list of \`IN\` has at most ${maxListItems} values`,
           term.position,
         );
+      binding.listItems += values.length;
+      if (binding.listItems > maxListItems)
+        throw new QuerySyntaxError(
+          `all lists of \`IN\` in a query have at most ${maxListItems} values together`,
+          term.position,
+        );
       return { ...term, values };
     }
     case "range": {
@@ -155,10 +165,8 @@ function listOf(value: QueryValue, binding: Binding): QueryValue[] | null {
   return [bound].flat().map((text) => ({ ...value, text, quoted: true }));
 }
 
-function find(
-  at: { text: string; position: number; end: number },
-  { text, values, used }: Binding,
-): Bound | null {
+function find(at: { text: string; position: number; end: number }, binding: Binding): Bound | null {
+  const { text, values, used } = binding;
   // After a backslash the sign is literal.
   const name = text.startsWith("$", at.position) ? reference.exec(at.text)?.[1] : undefined;
   if (name === undefined) return null;
@@ -168,5 +176,12 @@ function find(
     throw new QuerySyntaxError(reason, at.position, at.end - at.position);
   }
   used.add(name);
+  for (const value of [bound].flat()) binding.characters += value.length;
+  if (binding.characters > maxCharacters)
+    throw new QuerySyntaxError(
+      `the values of a query have at most ${maxCharacters} characters, counted wherever the query refers to them`,
+      at.position,
+      at.end - at.position,
+    );
   return bound;
 }

@@ -13,6 +13,7 @@ import {
   equalsOneText,
   equalsText,
   wordsHaveBeginning,
+  wordsHaveOneText,
   wordsHaveText,
 } from "./textSql.ts";
 
@@ -94,13 +95,10 @@ function textCondition({ operator, values }: TermNode): Test {
  */
 export function conditionWithin(term: TermNode): Test | null {
   if (!["eq", "in", "prefix"].includes(term.operator)) return null;
-  const texts = term.values.map((value) => value?.text ?? "");
-  const test = term.operator === "prefix" ? wordsHaveBeginning : wordsHaveText;
-  return (words, bind) =>
-    sql.join(
-      texts.map((text) => test(words, text, bind)),
-      " or ",
-    );
+  const [first = "", ...others] = term.values.map((value) => value?.text ?? "");
+  if (term.operator === "prefix") return (words, bind) => wordsHaveBeginning(words, first, bind);
+  if (others.length === 0) return (words, bind) => wordsHaveText(words, first, bind);
+  return (words, bind) => wordsHaveOneText(words, [first, ...others], bind);
 }
 
 const SIGNS = { eq: sql`=`, gt: sql`>`, gte: sql`>=`, lt: sql`<`, lte: sql`<=` };

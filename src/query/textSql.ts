@@ -27,8 +27,12 @@ export function boundTexts(texts: readonly string[], bind: Bind): SQL {
   return sql`(select search_texts(${bind(texts)}::text[]))::text[]`;
 }
 
+function patternOf(normalised: SQL): SQL {
+  return sql`regexp_replace(nullif(${normalised}, ''), '[\\\\%_]', '\\\\\\&', 'g')`;
+}
+
 function pattern(text: string, bind: Bind): SQL {
-  return sql`regexp_replace(nullif(${bound(text, bind)}, ''), '[\\\\%_]', '\\\\\\&', 'g')`;
+  return patternOf(bound(text, bind));
 }
 
 /** The text equals this one, ignoring case and accents. */
@@ -59,6 +63,12 @@ export function wordsContain(words: SQL, text: string, bind: Bind): SQL {
 /** A table's `words` have a field that is this text. */
 export function wordsHaveText(words: SQL, text: string, bind: Bind): SQL {
   return sql`${words} like (select '%' || ${separator} || ${pattern(text, bind)} || ${separator} || '%')`;
+}
+
+/** As wordsHaveText, for one of several texts: a single parameter, whatever their number. */
+export function wordsHaveOneText(words: SQL, texts: readonly string[], bind: Bind): SQL {
+  const wanted = sql.identifier(Symbol("wanted"));
+  return sql`${words} like any ((select array_agg('%' || ${separator} || ${patternOf(wanted)} || ${separator} || '%') from unnest(search_texts(${bind(texts)}::text[])) as ${wanted})::text[])`;
 }
 
 /** A table's `words` have a field that begins with this text. */

@@ -10,6 +10,8 @@ import type {
 /** A table with the guards of its reads, mutations and actions. */
 export interface ConsoleEntity extends EntityDescription {
   guard: Guard;
+  /** The guard of the history of rows. */
+  historyGuard: Guard;
   fields: ConsoleField[];
   mutations: Record<Verb, ConsoleMutation | null>;
   actions: ConsoleAction[];

@@ -36,7 +36,7 @@ import {
   titleOfRow,
 } from "./labels.ts";
 import { titleOf, withoutNull } from "./rowNames.ts";
-import { hasPages, tableGuard } from "./listedTables.ts";
+import { hasPages, historyGuard, tableGuard } from "./listedTables.ts";
 
 /**
  * The tables with a root list, in the order of the navigation, and their child tables without one, such as prices; and
@@ -210,6 +210,7 @@ function entityOf(
     defaultOrder: defaultOrder(build, table, orders),
     defaultQuery: defaultQuery(build, table),
     guard: tableGuard(table),
+    historyGuard: historyGuard(table),
     mutations: {
       // A form cannot create rows with a required value that it has no editor for, such as a range.
       create: isComplete(schema, mutations.create, fields) ? describe(mutations.create) : null,

@@ -40,12 +40,15 @@ export function filterConsoleMetadata(
     return entities.find(({ name }) => name === field?.reference?.entity);
   };
   const describe = (described: ConsoleEntity) => {
-    const { guard: _guard, mutations, actions, relations, ...entity } = described;
+    const { guard: _guard, historyGuard, mutations, actions, relations, ...entity } = described;
     const choice = closedChoice(described);
     const permittedMutation = (verb: Verb) =>
       verb === "create" && choice ? null : mutationIfPermitted(mutations[verb], caller);
     return {
       ...entity,
+      hasHistory:
+        entity.hasHistory &&
+        (passesGuard(historyGuard, caller) || passesGuard(["audit.read"], caller)),
       canCreate: permittedMutation("create"),
       canUpdate: permittedMutation("update"),
       canDelete: permittedMutation("delete"),
@@ -102,7 +105,9 @@ export function filterConsoleMetadata(
  * The table as a form for the row of the caller. The references of the row, such as the department, are only shown: they
  * give permissions or show other rows, so that users cannot change their own.
  */
-function profileOf<E extends Omit<ConsoleEntity, "guard" | "mutations" | "actions">>(users: E) {
+function profileOf<
+  E extends Omit<ConsoleEntity, "guard" | "historyGuard" | "mutations" | "actions">,
+>(users: E) {
   return {
     ...users,
     listField: null,

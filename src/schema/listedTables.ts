@@ -30,6 +30,12 @@ export function tableGuard({ extensions }: Pick<PgResource, "extensions">): Guar
   return parseGuard(readGuard(extensions?.tags)) ?? [];
 }
 
+/** What the history of a row needs beside the right to read the row; holders of `audit.read` read it anyway. */
+export function historyGuard({ extensions }: Pick<PgResource, "extensions">): Guard {
+  const tag = extensions?.tags?.["history"];
+  return (typeof tag === "string" ? parseGuard(tag) : undefined) ?? "principal";
+}
+
 /** The tables with pages, by the name of their list, such as `products`. */
 export function listedTables(build: GraphileBuild.Build): ReadonlyMap<string, PgResource> {
   return new Map(

@@ -197,6 +197,17 @@ describe("a series", () => {
     expect(await startsOf(resourceId)).toEqual(expected);
   });
 
+  test("may last until the next booking begins, also when clocks go back between them", async () => {
+    const resourceId = await makeResource();
+    // A whole local week around 28 October 2040 in Copenhagen.
+    const { errors } = await book(resourceId, {
+      startsAt: "2040-10-22T08:00:00Z",
+      endsAt: "2040-10-29T09:00:00Z",
+      repeatUntil: "2040-11-12",
+    });
+    expect(errors).toBeUndefined();
+  });
+
   test("keeps the local time of the office for a user in another time zone", async () => {
     const { token, userId } = await service.login([], "new-yorker@example.com");
     await service.database.pool.query(
@@ -394,6 +405,20 @@ describe("a booking of a series", () => {
     expect((await update(first!.id, { endsAt: "2040-03-13T11:00:00Z" })).errors).toBeUndefined();
     const [moved] = await bookingsOf(larger);
     expect(moved).toMatchObject({ endsAt: "2040-03-27T14:00:00.000Z", title: "Open house" });
+  });
+
+  test("keeps its attendees when the capacity is reduced later", async () => {
+    const resourceId = await makeResource({ capacity: 8 });
+    const first = await booked(resourceId, { attendees: 8 });
+    await ask(
+      "mutation ($id: ID!) { updateResource(id: $id, input: { capacity: 3 }) { id } }",
+      { id: resourceId },
+      boss.token,
+    );
+    expect((await update(first.id, { title: "Renamed" })).errors).toBeUndefined();
+    expect(refusal(await update(first.id, { attendees: 9 }))).toMatchObject({
+      message: expect.stringContaining("attendees must be at most 3"),
+    });
   });
 
   test("is rejected with the resource of a later booking that has not enough places", async () => {

@@ -4,6 +4,7 @@ import { insertApiToken } from "../helpers/apiToken.ts";
 import { sealAll } from "../helpers/db/seals.ts";
 import { erpCustomer, erpOrder, importErpResponse, resetRules } from "../helpers/erpRecords.ts";
 import { type Answer, type Service, startService } from "../helpers/service.ts";
+import { waitFor } from "../helpers/waitFor.ts";
 
 let service: Service;
 let eraser: string;
@@ -53,6 +54,15 @@ async function tablesWith(text: string): Promise<string[]> {
   }
   return found.sort();
 }
+const waitForLock = (what: string, type: "advisory" | "transactionid") =>
+  waitFor(what, async () => {
+    const waiting = await sql(
+      `select from pg_locks l join pg_stat_activity a using (pid)
+       where l.locktype = $1 and not l.granted and a.datname = current_database()`,
+      [type],
+    );
+    return waiting.length > 0;
+  });
 /** Problems of the audit log's seals, as `npm run audit:verify` finds them. */
 const brokenRows = async () =>
   sql<{ row_id: string; problem: string }>(
@@ -210,6 +220,49 @@ describe("anonymiseCustomer", () => {
     const before = (await labels()).length;
     await anonymiseCustomer(id);
     expect((await labels()).length).toBe(before - 1);
+  });
+
+  test("comes before a restore that waits for it", async () => {
+    const id = await makeCustomer("Ipsen");
+    const [deletion] = await sql<{ id: string }>(
+      "select id from audit_log where operation = 'DELETE' and entity_type = 'CustomerNote' and before ->> 'body' = 'Ipsen 1'",
+    );
+    const client = await service.database.pool.connect();
+    try {
+      await client.query("begin");
+      await client.query("select from customers where id = $1 for update", [id]);
+      const erasing = anonymiseCustomer(id);
+      await waitForLock("the erasure to wait for the customer", "transactionid");
+      const restoring = service.ask("mutation ($id: ID!) { restore(auditLogId: $id) }", {
+        token: boss,
+        variables: { id: deletion?.id },
+      });
+      await waitForLock("the restore to wait for the erasure", "advisory");
+      await client.query("commit");
+      expect((await erasing).errors).toBeUndefined();
+      expect(refusal(await restoring).code).toBe("NOT_FOUND");
+    } finally {
+      client.release();
+    }
+    expect(await tablesWith("Ipsen")).toEqual([]);
+  });
+
+  test("waits for restores", async () => {
+    const id = await makeCustomer("Juhl");
+    const client = await service.database.pool.connect();
+    try {
+      await client.query("begin; select pg_advisory_xact_lock_shared(erasure_lock())");
+      const erasing = anonymiseCustomer(id);
+      await waitForLock("the erasure to wait for the restore", "advisory");
+      await client.query("insert into customer_notes (customer_id, body) values ($1, 'Juhl 3')", [
+        id,
+      ]);
+      await client.query("commit");
+      expect((await erasing).errors).toBeUndefined();
+    } finally {
+      client.release();
+    }
+    expect(await tablesWith("Juhl")).toEqual([]);
   });
 
   test("is recorded, and the audit log still verifies", async () => {
@@ -384,6 +437,19 @@ describe("anonymiseUser", () => {
     expect(notifications).toEqual([{ title: "Former user changed your booking" }]);
     await sealAll(service.database.pool);
     expect(await brokenRows()).toEqual([]);
+  });
+
+  test("changes no notification that only has a word like the name", async () => {
+    const { userId } = await service.login([], "export@example.com");
+    await sql(
+      `insert into notifications (user_id, kind, title, subject_key)
+       select id, 'EXPORT_COMPLETED', 'The export “Orders” is ready', uuidv7()::text from users where email = 'boss@example.com'`,
+    );
+    await deactivate(userId);
+    expect((await anonymiseUser(userId)).errors).toBeUndefined();
+    expect(await sql("select title from notifications where title like '%is ready'")).toEqual([
+      { title: "The export “Orders” is ready" },
+    ]);
   });
 
   test("removes the types of absences, and cancels requested absences and coming bookings", async () => {

@@ -115,6 +115,20 @@ describe("a response with hidden rows", () => {
       entry("erpOrderImportIssues.sampleOrders.lines", "orders.read"),
     ]);
   });
+
+  test("shows sample orders whose first selected column is hidden", async () => {
+    const { token } = await service.login(["erpsync.read"]);
+    const { data, errors } = await ask(
+      "{ erpOrderImportIssues { sampleOrders { createdAt netAmount hasImportDataIssue } } }",
+      { token },
+    );
+    expect(errors).toBeUndefined();
+    expect(data.erpOrderImportIssues[0].sampleOrders[0]).toEqual({
+      createdAt: null,
+      netAmount: null,
+      hasImportDataIssue: null,
+    });
+  });
 });
 
 describe("a mutation's response", () => {

@@ -231,3 +231,37 @@ describe("the history of a row", () => {
     }
   });
 });
+
+describe("the history of a handbook page", () => {
+  test("needs the permission of its table, because drafts were not visible to all", async () => {
+    const writer = await service.login(["documentation.update"]);
+    const { data } = await service.ask(
+      'mutation { createDocumentationPage(input: { title: "Plans", body: "A secret draft", isPublished: false }) { id } }',
+      { token: writer.token },
+    );
+    const id = data.createDocumentationPage.id as string;
+    await service.ask(
+      'mutation ($id: ID!) { updateDocumentationPage(id: $id, input: { body: "For all", isPublished: true }) { id } }',
+      { token: writer.token, variables: { id } },
+    );
+    const wanted = { entity: "documentationPages", id };
+    const { errors } = await history(wanted, reader.token);
+    expect(errors).toMatchObject([
+      { extensions: { code: "FORBIDDEN", requiredPermission: "documentation.update" } },
+    ]);
+    for (const { token } of [writer, auditor])
+      expect(JSON.stringify((await read(wanted, token)).nodes)).toContain("A secret draft");
+  });
+
+  test("is offered in the console to callers who may read it", async () => {
+    const offered = async (token: string) => {
+      const { data } = await service.ask("{ console { entities { name hasHistory } } }", { token });
+      const found = data.console.entities as { name: string; hasHistory: boolean }[];
+      return found.find(({ name }) => name === "documentationPages")?.hasHistory;
+    };
+    const writer = await service.login(["documentation.update"]);
+    expect(await offered(reader.token)).toBe(false);
+    expect(await offered(writer.token)).toBe(true);
+    expect(await offered(auditor.token)).toBe(true);
+  });
+});

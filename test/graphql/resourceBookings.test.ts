@@ -175,6 +175,28 @@ describe("a booking", () => {
     },
   );
 
+  test("keeps its attendees when the capacity is reduced later, and may have fewer", async () => {
+    const resourceId = await makeResource({ capacity: 8 });
+    const { id } = await booked(resourceId, { attendees: 8 });
+    await ask(
+      "mutation ($id: ID!) { updateResource(id: $id, input: { capacity: 3 }) { id } }",
+      { id: resourceId },
+      manager.token,
+    );
+    expect((await update(id, { note: "With bread" })).errors).toBeUndefined();
+    expect((await update(id, { attendees: 5 })).data.updateResourceBooking).toMatchObject({
+      note: "With bread",
+      attendees: 5,
+    });
+    expect(refusal(await update(id, { attendees: 6 }))).toMatchObject({
+      message: expect.stringContaining("attendees must be at most 3"),
+    });
+    const other = await makeResource({ capacity: 3 });
+    expect(refusal(await update(id, { resourceId: other }))).toMatchObject({
+      message: expect.stringContaining("attendees must be at most 3"),
+    });
+  });
+
   test("needs an active resource with enough capacity", async () => {
     const name = `Van ${randomUUID()}`;
     const resourceId = await makeResource({ name, capacity: 3 });

@@ -215,6 +215,18 @@ describe("a version", () => {
     expect(errors).toBeUndefined();
   });
 
+  test("is not ignored for a row that the caller may delete but not see", async () => {
+    const { roleId } = await service.login(["users.read"]);
+    const { token } = await service.login(["roles.delete"]);
+    const { data } = await ask("query ($id: ID!) { role(id: $id) { rowVersion } }", { id: roleId });
+    const remove = `mutation ($id: ID!, $version: String) { deleteRole(id: $id, ifVersion: $version) }`;
+    for (const version of ["other", data.role.rowVersion])
+      expect(codeOf(await ask(remove, { id: roleId, version }, token))).toBe("NOT_FOUND");
+    // As for a role that does not exist.
+    const none = "01980000-0000-7000-8000-000000000000";
+    expect(codeOf(await ask(remove, { id: none, version: "other" }, token))).toBe("NOT_FOUND");
+  });
+
   test("is the same in lists, relations and function results, in both engines", async () => {
     const id = staff.userId;
     const read = async (query: string, by: string) => {

@@ -39,6 +39,20 @@ describe("bound values", () => {
     expect(shape(parseBoundQuery(text, values))).toEqual(shape(parseQuery(written)));
   });
 
+  test("of two lists are accepted up to 1000 values together", () => {
+    const list = Array<string>(500).fill("a");
+    expect(parseBoundQuery("name:IN($n) OR country:IN($n)", { n: list })).toBeDefined();
+    expect(failure("name:IN($n) OR country:IN($n)", { n: [...list, "b"] }).message).toMatch(
+      /all lists of `IN` in a query have at most 1000 values together at position 16$/,
+    );
+  });
+
+  test("are counted wherever the query refers to them", () => {
+    expect(failure("name:$n OR country:$n", { n: "x".repeat(25_001) }).message).toMatch(
+      /have at most 50000 characters, counted wherever the query refers to them at position 20$/,
+    );
+  });
+
   test("do not replace quoted, escaped or unnamed text", () => {
     for (const text of ['name:"$n"', "name:\\$n", "price:$100", "a$n"])
       expect(parseBoundQuery(text, null)).toEqual(parseQuery(text));

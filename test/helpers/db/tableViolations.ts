@@ -62,7 +62,7 @@ export const tableViolations: ViolationCase[] = [
       "table planted: does not declare auditing; add the tag `@audit <EntityType>` or `@audit off because <reason>`",
     ],
   },
-  ...["read", "create", "update", "delete"].map((verb) => ({
+  ...["read", "create", "update", "delete", "history"].map((verb) => ({
     what: `an unknown permission to ${verb}`,
     sql: retag(
       `${verb === "read" ? "" : "@read products.read\n"}@${verb} products.eat\n@audit Planted\nA table.`,
