@@ -819,7 +819,8 @@ The pages about the product are read-only.
 
 Each change of title, body or tags creates a version with its author. `versions` of a page needs
 `documentation.update`. `restoreDocumentationVersion` restores the title, body and tags of a version as a new version.
-The console shows versions in a tab, and each change with its words under **History**.
+The console shows versions in a tab, and each change with its words under **History**. Both, and `recordHistory`, need
+`documentation.update`, because they show texts from before the page was published; `audit.read` shows the history too.
 
 `documentationDifferences` compares any two versions of a page. It returns the lines of title, tags and body that only
 one of them has, in the order of the texts; `line` is the number of the line in its version. When more than 1000 lines
