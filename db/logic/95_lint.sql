@@ -100,6 +100,9 @@ create or replace function schema_violations() returns setof text as $$
       regexp_split_to_table(btrim(t.tags ->> tag), '[\s,]+') as key
     where t.tags ->> tag ~ '\S' and key not in (select k.key from known_keys k) and not (tag in ('read', 'create') and t.tags ->> tag = 'login')
   union all
+  select 'table ' || name || ': the tag @history guards a history that the table does not have; add the tag `@audit <EntityType>`, or remove it' from tables
+    where tags ? 'history' and tags ->> 'audit' ~ '^off\y'
+  union all
   select 'table ' || t.name || ': the tag @summary names the unknown column ' || column_name
       || did_you_mean(column_name, (select array_agg(c.attname::text) from columns c where c.oid = t.oid))
     from tables t, regexp_split_to_table(btrim(t.tags ->> 'summary'), '[\s,]+') as column_name

@@ -38,6 +38,28 @@ async function prices(): Promise<unknown[]> {
   return rows;
 }
 
+describe("a drawer", () => {
+  test("closes when its button is pressed while the row arrives", async () => {
+    await withJourney({ browser, service }, { token }, async ({ page, open }) => {
+      await open("/products");
+      await page.getByRole("gridcell").getByText("Wine 1", { exact: true }).waitFor();
+      const arrival = Promise.withResolvers<undefined>();
+      await page.route("**/graphql", async (route) => {
+        if (/query Record\b/.test(route.request().postData() ?? "")) await arrival.promise;
+        return route.continue();
+      });
+      await open(`/products?open=products%2F${product}`);
+      const close = page.getByRole("dialog").getByRole("button", { name: "Close" });
+      await close.hover();
+      await page.mouse.down();
+      arrival.resolve(undefined);
+      await page.getByRole("dialog").getByRole("tab", { name: "Fields" }).waitFor();
+      await page.mouse.up();
+      await page.getByRole("dialog").waitFor({ state: "detached" });
+    });
+  });
+});
+
 describe("rows below another row", () => {
   test("are listed in its tab, edited in a drawer, and have a history", async () => {
     await withJourney({ browser, service }, { token }, async ({ page, open, show }) => {

@@ -7,7 +7,7 @@ import { KeyLayer } from "./keys.ts";
 interface DrawerProps {
   /** The label for screen readers. */
   label: string;
-  /** Called on Escape and on a click outside the drawer. */
+  /** Called by the button, on Escape and on a click outside the drawer. */
   onClose: () => void;
   children: ReactNode;
 }
@@ -26,6 +26,14 @@ export function Drawer({ label, onClose, children }: DrawerProps): ReactNode {
     >
       <Modal className="drawer">
         <Dialog ref={layer} aria-label={label}>
+          {/* Not in the header, which is replaced when the row arrives: a press at that moment would be lost. */}
+          <Button
+            className="button button-quiet icon-button drawer-close"
+            aria-label={en.close}
+            onPress={onClose}
+          >
+            <Icon name="close" />
+          </Button>
           <KeyLayer value={layer}>{children}</KeyLayer>
         </Dialog>
       </Modal>
@@ -37,24 +45,14 @@ interface DrawerPageProps {
   title: string;
   detail?: ReactNode;
   actions?: ReactNode;
-  onClose: () => void;
   children: ReactNode;
 }
 
 /** Header and body of a drawer. */
-export function DrawerPage({
-  title,
-  detail,
-  actions,
-  onClose,
-  children,
-}: DrawerPageProps): ReactNode {
+export function DrawerPage({ title, detail, actions, children }: DrawerPageProps): ReactNode {
   return (
     <div className="page">
       <header className="page-header">
-        <Button className="button button-quiet icon-button" aria-label={en.close} onPress={onClose}>
-          <Icon name="close" />
-        </Button>
         <Heading slot="title">{title}</Heading>
         <span className="dim">{detail}</span>
         <span className="grow" />

@@ -72,6 +72,15 @@ export const tableViolations: ViolationCase[] = [
     ],
   })),
   {
+    what: "a permission for a history that is not recorded",
+    sql: retag(
+      "@read products.read\n@history products.update\n@audit off because nobody asks\nA table.",
+    ),
+    violations: [
+      "table planted: the tag @history guards a history that the table does not have; add the tag `@audit <EntityType>`, or remove it",
+    ],
+  },
+  {
     what: "a summary of unknown columns",
     sql: retag("@read products.read\n@summary note color\n@audit Planted\nA table."),
     violations: ["table planted: the tag @summary names the unknown column color"],

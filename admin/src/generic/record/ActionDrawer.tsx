@@ -97,7 +97,6 @@ export function ActionDrawer({ entity, action, id, name, onClose }: ActionDrawer
     <Drawer label={title} onClose={close}>
       <DrawerPage
         title={title}
-        onClose={close}
         actions={
           <Button
             className={`button ${action.isHarmful ? "button-danger" : "button-primary"}`}

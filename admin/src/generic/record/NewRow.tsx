@@ -45,7 +45,7 @@ function NewRowDrawer(props: NewRowDrawerProps): ReactNode {
   const title = en.list.new(entity.titleOne);
   return (
     <Drawer label={title} onClose={close}>
-      <DrawerPage title={title} onClose={close} actions={<SaveButton form={form} />}>
+      <DrawerPage title={title} actions={<SaveButton form={form} />}>
         <NewRowForm entity={entity} form={form} drawer={drawer} />
       </DrawerPage>
       {isAsked && <LeaveDialog form={form} onStay={() => setAsked(false)} onLeave={onClose} />}

@@ -59,7 +59,6 @@ function RecordDrawer({ drawers, depth, onPath }: RecordDrawerProps): ReactNode 
             <DrawerPage
               title={title}
               detail={detail}
-              onClose={close}
               actions={
                 <>
                   <Button className="button" onPress={() => openPage(name, id)}>

@@ -29,11 +29,7 @@ export function ReportRow({ report, row, columns, onClose }: ReportRowProps): Re
   const name = first === undefined ? report.title : cellText(first, row);
   return (
     <Drawer label={name} onClose={onClose}>
-      <DrawerPage
-        title={name}
-        onClose={onClose}
-        actions={<ActionsMenu entity={report} row={row} name={name} />}
-      >
+      <DrawerPage title={name} actions={<ActionsMenu entity={report} row={row} name={name} />}>
         <FormFields
           entity={{ fields: [...columns], missing: [], canUpdate: null }}
           row={row}
