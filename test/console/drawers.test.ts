@@ -58,6 +58,23 @@ describe("a drawer", () => {
       await page.getByRole("dialog").waitFor({ state: "detached" });
     });
   });
+
+  test("has its title beside the button, also in a narrow window", async () => {
+    await withJourney({ browser, service }, { token }, async ({ page, open }) => {
+      for (const width of [1280, 360]) {
+        await page.setViewportSize({ width, height: 640 });
+        await open(`/products?open=products%2F${product}`);
+        const title = page.getByRole("dialog").getByRole("heading", { name: "Wine 1" });
+        await title.waitFor();
+        const [at, button] = await Promise.all([
+          title.boundingBox(),
+          page.getByRole("dialog").getByRole("button", { name: "Close" }).boundingBox(),
+        ]);
+        expect(at!.x).toBeGreaterThanOrEqual(button!.x + button!.width);
+        expect(Math.abs(at!.y + at!.height / 2 - (button!.y + button!.height / 2))).toBeLessThan(2);
+      }
+    });
+  });
 });
 
 describe("rows below another row", () => {
