@@ -27,12 +27,8 @@ export function boundTexts(texts: readonly string[], bind: Bind): SQL {
   return sql`(select search_texts(${bind(texts)}::text[]))::text[]`;
 }
 
-function patternOf(normalised: SQL): SQL {
-  return sql`regexp_replace(nullif(${normalised}, ''), '[\\\\%_]', '\\\\\\&', 'g')`;
-}
-
 function pattern(text: string, bind: Bind): SQL {
-  return patternOf(bound(text, bind));
+  return sql`regexp_replace(nullif(${bound(text, bind)}, ''), '[\\\\%_]', '\\\\\\&', 'g')`;
 }
 
 /** The text equals this one, ignoring case and accents. */
@@ -40,9 +36,17 @@ export function equalsText(column: SQL, text: string, bind: Bind): SQL {
   return sql`${searched(column)} = ${bound(text, bind)}`;
 }
 
-/** The text is one of these, ignoring case and accents. Normalises the column's text once. */
+/** The longest list whose texts are looked up one by one in the index of words; a longer one is compared with each row. */
+export const maxLookedUpTexts = 10;
+
+/**
+ * The text is one of these, ignoring case and accents. Normalises the column's text once. A long list is a hash table:
+ * `is true` keeps it a subquery, which a join would not be.
+ */
 export function equalsOneText(column: SQL, texts: readonly string[], bind: Bind): SQL {
-  return sql`${searched(column)} = any (${boundTexts(texts, bind)})`;
+  if (texts.length <= maxLookedUpTexts)
+    return sql`${searched(column)} = any (${boundTexts(texts, bind)})`;
+  return sql`(${searched(column)} in (select unnest(search_texts(${bind(texts)}::text[])))) is true`;
 }
 
 /** The text begins with this one, ignoring case and accents. */
@@ -63,12 +67,6 @@ export function wordsContain(words: SQL, text: string, bind: Bind): SQL {
 /** A table's `words` have a field that is this text. */
 export function wordsHaveText(words: SQL, text: string, bind: Bind): SQL {
   return sql`${words} like (select '%' || ${separator} || ${pattern(text, bind)} || ${separator} || '%')`;
-}
-
-/** As wordsHaveText, for one of several texts: a single parameter, whatever their number. */
-export function wordsHaveOneText(words: SQL, texts: readonly string[], bind: Bind): SQL {
-  const wanted = sql.identifier(Symbol("wanted"));
-  return sql`${words} like any ((select array_agg('%' || ${separator} || ${patternOf(wanted)} || ${separator} || '%') from unnest(search_texts(${bind(texts)}::text[])) as ${wanted})::text[])`;
 }
 
 /** A table's `words` have a field that begins with this text. */

@@ -54,6 +54,24 @@ describe.each([
   });
 });
 
+/** A list that is compared as a whole; of shorter ones each value is looked up. */
+const longList = (...values: string[]) => [
+  ...Array.from({ length: 1000 - values.length }, (_, n) => `Wine ${n}`),
+  ...values,
+];
+
+test.each([
+  ["name:IN($list)", [odd, "Barolo"].sort()],
+  ["-name:IN($list)", ["Rioja"]],
+  ["name:IN($list) -country:FR", ["Barolo"]],
+  ["wineType.name:IN($list)", []],
+])("%s compares with each value of a long list, without case and accents", async (query, names) => {
+  const list = longList("BARÓLO", odd.toUpperCase());
+  const found = await products(query, { list });
+  expect(found.errors).toBeUndefined();
+  expect(found.names?.toSorted()).toEqual(names);
+});
+
 test("a literal value in the document is bound too", async () => {
   const { data } = await service.ask(
     `{ products(query: "name:$name", queryValues: { name: "Barolo" }) { nodes { vintage } } }`,
