@@ -84,8 +84,8 @@ function toPublicError(error: GraphQLError, context: ErrorContext): GraphQLError
 }
 
 /**
- * Database errors assume that a column's value is a field of `input`. Functions may take it as an argument of its own:
- * then the path begins with the argument.
+ * Details of a database error with the path of the argument. Their path is `["input", column]`; a field without an
+ * argument `input` takes the value as the argument `column`.
  */
 function withPathOfField(
   { nodes }: GraphQLError,

@@ -122,11 +122,6 @@ function bindTerm(term: TermNode, binding: Binding): TermNode {
       return term;
     case "in": {
       const values = term.values.flatMap((value) => listOf(value, binding) ?? [value]);
-      if (values.length > maxListItems)
-        throw new QuerySyntaxError(
-          `a list of \`IN\` has at most ${maxListItems} values`,
-          term.position,
-        );
       binding.listItems += values.length;
       if (binding.listItems > maxListItems)
         throw new QuerySyntaxError(
