@@ -1510,7 +1510,7 @@ mutation ($id: ID!, $seen: String!) {
 
 Where somebody has changed the row since, nothing changes. The answer is `CONFLICT` with `extensions.conflict`:
 `changedAt` and `changedBy`, a user''s `id` and `name`. Read the row again and decide. `recordHistory` shows what was
-changed.
+changed. Decisions about rows that people edit, such as `approveAbsence`, take `ifVersion` too.
 
 The version covers all fields: the service merges nothing. A script that merges its change with the new row treats an
 amount and its currency as one value, as the console does: 300 `DKK` that became `EUR` meanwhile are not 300 `EUR`.

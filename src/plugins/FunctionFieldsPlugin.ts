@@ -5,6 +5,15 @@ import { sqlJsonCall } from "../sqlJson/compileCall.ts";
 import { type FunctionResource, callFunction, inputParameter } from "../schema/functionCall.ts";
 import { deprecation, graphqlType, inputField, isWritable } from "../schema/inputColumns.ts";
 
+declare global {
+  namespace GraphileBuild {
+    interface ScopeObjectFieldsField {
+      /** The SQL function that a root field calls. */
+      calledFunction?: FunctionResource;
+    }
+  }
+}
+
 function functionsOf(build: GraphileBuild.Build): FunctionResource[] {
   return Object.values(build.pgResources as Record<string, PgResource>).filter(
     (resource): resource is FunctionResource =>
@@ -65,6 +74,7 @@ export const FunctionFieldsPlugin: GraphileConfig.Plugin = {
           added[fieldName] = context.fieldWithHooks(
             {
               fieldName,
+              calledFunction: resource,
               guard: String(guard),
               ...(typeof auditReads === "string" ? { auditReads } : {}),
             },

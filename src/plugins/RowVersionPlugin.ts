@@ -24,14 +24,29 @@ function versionedTables(build: GraphileBuild.Build): Map<string, Table> {
   return new Map(tables.map((table) => [build.inflection.tableType(table.codec), table]));
 }
 
-/** The table whose row a mutation changes or deletes: `updateUser(id, …)`, `deleteUser(id)`. */
+/** The table whose row a mutation changes: `updateUser(id, …)`, `deleteUser(id)` or the action `activateUser(id)`. */
 function changedTable(
-  fieldName: string,
+  build: GraphileBuild.Build,
+  { fieldName, calledFunction }: GraphileBuild.ScopeObjectFieldsField,
   args: Readonly<Record<string, unknown>> | undefined,
-  tables: ReadonlyMap<string, Table>,
 ): Table | undefined {
+  if (args?.["id"] === undefined) return undefined;
+  const tables = build.versionedTables();
   const typeName = /^(?:update|delete)([A-Z]\w*)$/.exec(fieldName)?.[1];
-  return typeName === undefined || args?.["id"] === undefined ? undefined : tables.get(typeName);
+  const named = typeName === undefined ? undefined : tables.get(typeName);
+  if (named || calledFunction?.extensions?.tags?.action === undefined) return named;
+  const table = [...tables.values()].find(({ codec }) => codec === calledFunction.codec);
+  return table && isEdited(build, table) ? table : undefined;
+}
+
+/** Whether people edit the rows of a table. Other rows, such as jobs, change while a caller decides about them. */
+function isEdited(build: GraphileBuild.Build, { codec, extensions }: Table): boolean {
+  if (/\bupdate\b/.test(String(extensions?.tags?.mutations ?? ""))) return true;
+  const name = `update${build.inflection.tableType(codec)}`;
+  const resources = Object.values(build.pgResources as Record<string, PgResource>);
+  return resources.some(
+    (resource) => resource.parameters && build.inflection.camelCase(resource.name) === name,
+  );
 }
 
 /**
@@ -77,7 +92,7 @@ export const RowVersionPlugin: GraphileConfig.Plugin = {
 
       GraphQLObjectType_fields_field_args(args, build, { scope, Self }) {
         if (!scope.isRootMutation) return args;
-        if (!changedTable(scope.fieldName, args, build.versionedTables())) return args;
+        if (!changedTable(build, scope, args)) return args;
         const ifVersion = {
           type: build.graphql.GraphQLString,
           description:
@@ -92,7 +107,7 @@ export const RowVersionPlugin: GraphileConfig.Plugin = {
 
       GraphQLObjectType_fields_field(field, build, { scope }) {
         if (!scope.isRootMutation) return field;
-        const table = changedTable(scope.fieldName, field.args, build.versionedTables());
+        const table = changedTable(build, scope, field.args);
         if (!table || !field.plan) return field;
         const plan = field.plan as FieldPlanResolver;
         const checked: FieldPlanResolver = (...planArgs) => {

@@ -86,7 +86,8 @@ function actionOf(
   if (typeof condition === "string") throw refuse(condition);
   if (!rowArgument && (condition.onlyIf ?? condition.unless) !== null)
     throw refuse("`if` and `unless` need an argument with the id of the row");
-  const others = field.args.filter((argument) => argument !== rowArgument);
+  const version = field.args.find(({ name }) => name === "ifVersion");
+  const others = field.args.filter((argument) => argument !== rowArgument && argument !== version);
   if (report && rowArgument && row.getFields()["id"] === undefined)
     throw refuse(`the rows of ${named} have no id`);
   if (others.length === 0 && !rowArgument && named === "")
@@ -109,6 +110,7 @@ function actionOf(
     action: {
       field: field.name,
       argument: rowArgument?.name ?? null,
+      takesVersion: version !== undefined,
       title: titleOf(field.name),
       description: firstSentence(field.description ?? ""),
       isHarmful: /^bad\b/.test(tag),

@@ -286,6 +286,10 @@ export const consoleTypeDefs = gql`
     """
     argument: String
     """
+    Whether the mutation has the argument \`ifVersion\`.
+    """
+    takesVersion: Boolean!
+    """
     The label of a button.
     """
     title: String!

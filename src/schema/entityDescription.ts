@@ -128,6 +128,8 @@ export interface EntityAction {
   field: string;
   /** The argument that takes the id of the row; null for an action that is not about an existing row. */
   argument: string | null;
+  /** Whether the mutation has the argument `ifVersion`. */
+  takesVersion: boolean;
   title: string;
   description: string;
   /** Whether the user must confirm the action. */

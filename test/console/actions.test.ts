@@ -95,6 +95,48 @@ describe("actions with arguments", () => {
     });
   });
 
+  test("of a row are not run on one that changed since the page showed it", async () => {
+    const office = await service.login(["absences.read", "absences.update"]);
+    const elsa = await service.login([], "elsa@example.com");
+    const { rows } = await service.database.pool.query<{ id: string }>(
+      `insert into absences (user_id, type, starts_on, ends_on)
+       values ($1, 'VACATION', '2027-05-03', '2027-05-04') returning id`,
+      [elsa.userId],
+    );
+    await withJourney(
+      { browser, service },
+      { token: office.token },
+      async ({ page, open, expectAccessible }) => {
+        await open(`/absences/${rows[0]?.id}`);
+        await page.getByRole("button", { name: "Actions" }).click();
+        await page.getByRole("menuitem", { name: "Approve absence" }).click();
+        const form = page.getByRole("dialog", { name: /^Approve absence/ });
+        const run = form.getByRole("button", { name: "Approve absence" });
+        await run.waitFor();
+        const longer = `mutation ($id: ID!) { updateAbsence(id: $id, input: { endsOn: "2027-05-28" }) { id } }`;
+        const variables = { id: rows[0]?.id };
+        expect(
+          (await service.ask(longer, { token: elsa.token, variables })).errors,
+        ).toBeUndefined();
+        await run.click();
+        await form.getByText("This Absence was changed in the meantime").waitFor();
+        await expectAccessible("[role=dialog]");
+        await page.screenshot({ path: "/tmp/conf.png" });
+        expect(await absences(elsa.userId)).toMatchObject([{ status: "REQUESTED" }]);
+        // The page behind the form shows the change; the same button approves what it shows.
+        await page
+          .locator("[data-field=endsOn] input")
+          .and(page.locator("[value='2027-05-28']"))
+          .waitFor();
+        await run.click();
+        await page.getByText(/^Approve absence: .*, done/).waitFor();
+        expect(await absences(elsa.userId)).toMatchObject([
+          { status: "APPROVED", ends_on: "2027-05-28" },
+        ]);
+      },
+    );
+  });
+
   test("of a list run without a form, and say how many rows they changed", async () => {
     const office = await service.login([
       "campaigns.read",

@@ -215,6 +215,67 @@ describe("a version", () => {
     expect(errors).toBeUndefined();
   });
 
+  test("is checked by an action on rows that people edit", async () => {
+    const office = await service.login(["absences.read", "absences.update"]);
+    const ada = await service.login([]);
+    const { rows } = await service.database.pool.query<{ id: string }>(
+      `insert into absences (user_id, type, starts_on, ends_on)
+       values ($1, 'VACATION', '2027-04-05', '2027-04-06') returning id`,
+      [ada.userId],
+    );
+    const id = rows[0]?.id;
+    const read = "query ($id: ID!) { absence(id: $id) { rowVersion endsOn status } }";
+    const seen = (await ask(read, { id }, office.token)).data.absence.rowVersion;
+    const longer = `mutation ($id: ID!) { updateAbsence(id: $id, input: { endsOn: "2027-04-30" }) { id } }`;
+    expect((await ask(longer, { id }, ada.token)).errors).toBeUndefined();
+    const approve =
+      "mutation ($id: ID!, $seen: String) { approveAbsence(id: $id, ifVersion: $seen) { status } }";
+    const { errors } = await ask(approve, { id, seen }, office.token);
+    expect(errors?.[0]).toMatchObject({
+      message: "This Absence was changed in the meantime",
+      extensions: { code: "CONFLICT", path: ["ifVersion"] },
+    });
+    const { absence } = (await ask(read, { id }, office.token)).data;
+    expect(absence).toMatchObject({ endsOn: "2027-04-30", status: "REQUESTED" });
+    const { data } = await ask(approve, { id, seen: absence.rowVersion }, office.token);
+    expect(data.approveAbsence.status).toBe("APPROVED");
+  });
+
+  test("is checked for the booking that a change of a series starts from", async () => {
+    const { token } = await service.login(["resources.update"]);
+    const resource = await ask(
+      `mutation { createResource(input: { name: "Cellar ${randomUUID()}", kind: ROOM }) { id } }`,
+      {},
+      token,
+    );
+    const { data } = await ask(
+      `mutation ($resource: ID!) {
+        createResourceBooking(input: { resourceId: $resource, title: "Tasting", startsAt: "2036-05-06T10:00:00Z",
+          endsAt: "2036-05-06T11:00:00Z", repeatWeeks: 1, repeatUntil: "2036-05-20" }) { id rowVersion }
+      }`,
+      { resource: resource.data.createResource.id },
+      token,
+    );
+    const first = data.createResourceBooking;
+    const rename = (title: string, version: string) =>
+      ask(
+        `mutation ($id: ID!, $title: String!, $version: String) {
+          updateResourceBookingSeries(id: $id, input: { title: $title }, ifVersion: $version) { title }
+        }`,
+        { id: first.id, title, version },
+        token,
+      );
+    expect((await rename("Tasting of reds", first.rowVersion)).errors).toBeUndefined();
+    expect(codeOf(await rename("Tasting of whites", first.rowVersion))).toBe("CONFLICT");
+  });
+
+  test("is no argument of an action on rows that change by themselves", async () => {
+    const { errors } = await ask(
+      `mutation { cancelExportJob(id: "${randomUUID()}", ifVersion: "any") { id } }`,
+    );
+    expect(errors?.[0]?.message).toContain('Unknown argument "ifVersion"');
+  });
+
   test("is not ignored for a row that the caller may delete but not see", async () => {
     const { roleId } = await service.login(["users.read"]);
     const { token } = await service.login(["roles.delete"]);

@@ -7,13 +7,13 @@ import {
   type Report,
   fieldOf,
 } from "../meta/entities.ts";
-import { linkOf, typeFieldsOf } from "../meta/rows.ts";
+import { type Row, linkOf, typeFieldsOf } from "../meta/rows.ts";
 import { name, pagesOf, selection, selections } from "./documents.ts";
 
 // GraphQL documents that only the page of a record needs: a separate script that is loaded after the first list.
 
-const hasVersion = (entity: Entity): boolean =>
-  entity.canUpdate?.takesVersion === true || entity.canDelete?.takesVersion === true;
+const hasVersion = ({ canUpdate, canDelete, actions }: Entity): boolean =>
+  [canUpdate, canDelete, ...actions].some((mutation) => mutation?.takesVersion === true);
 
 function recordFields(entity: Entity): string {
   const fields = selections(entity, entity.fields);
@@ -63,15 +63,34 @@ export function deleteDocument(entity: Entity): string {
   return `mutation Delete($id: ID!${variable}) { done: ${name(mutation.field)}(id: $id${argument}) }`;
 }
 
-/** The document of an action with those of its arguments that have variables; `$id` is the row. */
+/** The document of an action with those of its arguments that have variables; the row is in `rowVariables`. */
 export function actionDocument(
-  { field, argument, arguments: args, flags, returnsValue, resultFields }: EntityAction,
+  {
+    field,
+    argument,
+    takesVersion,
+    arguments: args,
+    flags,
+    returnsValue,
+    resultFields,
+  }: EntityAction,
   variables: Readonly<Record<string, unknown>>,
 ): string {
   const row = argument === null ? [] : [{ name: argument, variable: "id", type: "ID!" }];
-  const { declared, call } = callOf(field, [...row, ...givenOf(args, variables)], flags);
+  const version = { name: "ifVersion", variable: "ifVersion", type: "String" };
+  const passed = [...row, ...(takesVersion ? [version] : []), ...givenOf(args, variables)];
+  const { declared, call } = callOf(field, passed, flags);
   const shown = [...new Set(["__typename", ...resultFields.flatMap(selection)])].join(" ");
   return `mutation Act${declared} { done: ${call}${returnsValue ? "" : ` { ${shown} }`} }`;
+}
+
+/** The variables for the row of an action: the version that the user has seen keeps other changes from being missed. */
+export function rowVariables(
+  { argument, takesVersion }: EntityAction,
+  row: Row | null,
+): Record<string, unknown> {
+  if (row === null || argument === null) return {};
+  return takesVersion ? { id: row.id, ifVersion: row.rowVersion ?? null } : { id: row.id };
 }
 
 /** The document of a report with those of its arguments that have variables. */

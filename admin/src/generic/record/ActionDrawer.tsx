@@ -2,10 +2,11 @@ import { useMutation } from "@tanstack/react-query";
 import { type ReactNode, useEffect, useId, useMemo, useState } from "react";
 import { Button, Dialog, Form, Heading, Modal, ModalOverlay } from "react-aria-components";
 import { ApiError, isUnauthenticated } from "../../api/errors.ts";
-import { actionDocument } from "../../api/recordDocuments.ts";
+import { actionDocument, rowVariables } from "../../api/recordDocuments.ts";
 import { useAskOnce } from "../../api/useAskOnce.ts";
 import { refetchRows } from "../../api/refetchRows.ts";
 import type { ActionOwner, EntityAction } from "../../meta/entities.ts";
+import type { Row } from "../../meta/rows.ts";
 import { en } from "../../text/en.ts";
 import { enRecord } from "../../text/enRecord.ts";
 import { Description } from "../../ui/Description.tsx";
@@ -25,19 +26,21 @@ interface ActionDrawerProps {
   entity: ActionOwner;
   action: EntityAction;
   /** The row that the action changes; null for an action of the list. */
-  id: string | null;
+  row: Row | null;
   /** The displayed name of the row; null for an action of the list. */
   name: string | null;
   onClose: () => void;
 }
 
 /** The form of an action that has arguments, such as a note for a declined absence. */
-export function ActionDrawer({ entity, action, id, name, onClose }: ActionDrawerProps): ReactNode {
+export function ActionDrawer({ entity, action, row, name, onClose }: ActionDrawerProps): ReactNode {
   const fields = action.arguments.flatMap((argument) => argument.fields);
   const [values, setValues] = useState<FormValues>({});
   const [errors, setErrors] = useState<Record<string, string>>({});
   const [problem, setProblem] = useState<Error | null>(null);
   const [isAsked, setAsked] = useState(false);
+  // The row as the user has seen it; null after a conflict, when they see the current one behind the form.
+  const [seen, setSeen] = useState(row);
   const askOnce = useAskOnce();
   const formId = useId();
 
@@ -60,6 +63,7 @@ export function ActionDrawer({ entity, action, id, name, onClose }: ActionDrawer
         setProblem(error);
         return;
       }
+      if (error.errors.some(({ conflict }) => conflict !== null)) setSeen(null);
       const { byField, problem: rest } = errorsByField(
         error,
         { fields: [...fields, ...entity.fields] },
@@ -79,7 +83,7 @@ export function ActionDrawer({ entity, action, id, name, onClose }: ActionDrawer
     const unsent = { ...found, ...partialInputs(fields) };
     showErrors(unsent);
     if (Object.keys(unsent).length > 0) return;
-    mutation.mutate(id === null ? variables : { id, ...variables });
+    mutation.mutate({ ...rowVariables(action, seen ?? row), ...variables });
   };
   useEffect(() => {
     const [first] = fields;

@@ -12,7 +12,7 @@ import {
   Popover,
 } from "react-aria-components";
 import { ask } from "../../api/ask.ts";
-import { actionDocument } from "../../api/recordDocuments.ts";
+import { actionDocument, rowVariables } from "../../api/recordDocuments.ts";
 import { refetchRows } from "../../api/refetchRows.ts";
 import type { ActionOwner, EntityAction } from "../../meta/entities.ts";
 import type { Row } from "../../meta/rows.ts";
@@ -40,7 +40,7 @@ export function ActionsMenu({ entity, row, name }: ActionsMenuProps): ReactNode 
   const [asked, setAsked] = useState<EntityAction | null>(null);
   const mutation = useMutation({
     mutationFn: (action: EntityAction) =>
-      ask<ActionAnswer>(actionDocument(action, {}), row === null ? {} : { id: row.id }, {
+      ask<ActionAnswer>(actionDocument(action, {}), rowVariables(action, row), {
         idempotencyKey: crypto.randomUUID(),
       }),
     onSuccess: (answer, action) => showToast(actionResult(action, name, answer)),
@@ -103,7 +103,7 @@ export function ActionsMenu({ entity, row, name }: ActionsMenuProps): ReactNode 
         <ActionDrawer
           entity={entity}
           action={filledIn}
-          id={row?.id ?? null}
+          row={row}
           name={name}
           onClose={() => setFilledIn(null)}
         />

@@ -8,7 +8,7 @@ export function FormProblem({ message }: { message: string }): ReactNode {
     text.current?.scrollIntoView({ block: "nearest" });
   }, [message]);
   return (
-    <p className="error" role="alert" ref={text}>
+    <p className="error form-problem" role="alert" ref={text}>
       {message}
     </p>
   );
