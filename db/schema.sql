@@ -2663,6 +2663,7 @@ create table export_jobs (
   queue_job_id bigint,
   query text,
   entity text collate "C",
+  needed_permissions text[] not null default '{}'::text[],
   constraint export_jobs_file_check CHECK ((state = 'completed'::text) = (file_key IS NOT NULL)),
   constraint export_jobs_format_check CHECK (format = ANY (ARRAY['xlsx'::text, 'csv'::text, 'jsonl'::text])),
   constraint export_jobs_pkey PRIMARY KEY (id),
@@ -2683,9 +2684,9 @@ CREATE INDEX export_jobs_waiting_idx ON export_jobs USING btree (user_id, create
 CREATE TRIGGER _100_timestamps BEFORE UPDATE ON export_jobs FOR EACH ROW EXECUTE FUNCTION tg__timestamps();
 CREATE TRIGGER _500_notify AFTER UPDATE OF state ON export_jobs FOR EACH ROW WHEN ((new.state = ANY (ARRAY['completed'::text, 'failed'::text])) AND old.state <> new.state AND new.token_id IS NULL) EXECUTE FUNCTION tg_export_jobs__notify();
 CREATE TRIGGER _500_schedule_file_deletion AFTER DELETE ON export_jobs FOR EACH ROW EXECUTE FUNCTION tg_export_jobs__schedule_file_deletion();
-CREATE TRIGGER _800_audit_delete AFTER DELETE ON export_jobs REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('ExportJob', 'id', '', 'attempt', 'exported_rows', 'state=status', 'failures', 'queue_job_id');
-CREATE TRIGGER _800_audit_insert AFTER INSERT ON export_jobs REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('ExportJob', 'id', '', 'attempt', 'exported_rows', 'state=status', 'failures', 'queue_job_id');
-CREATE TRIGGER _800_audit_update AFTER UPDATE ON export_jobs REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('ExportJob', 'id', '', 'attempt', 'exported_rows', 'state=status', 'failures', 'queue_job_id');
+CREATE TRIGGER _800_audit_delete AFTER DELETE ON export_jobs REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('ExportJob', 'id', '', 'attempt', 'exported_rows', 'state=status', 'needed_permissions', 'failures', 'queue_job_id');
+CREATE TRIGGER _800_audit_insert AFTER INSERT ON export_jobs REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('ExportJob', 'id', '', 'attempt', 'exported_rows', 'state=status', 'needed_permissions', 'failures', 'queue_job_id');
+CREATE TRIGGER _800_audit_update AFTER UPDATE ON export_jobs REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('ExportJob', 'id', '', 'attempt', 'exported_rows', 'state=status', 'needed_permissions', 'failures', 'queue_job_id');
 
 create policy export_jobs_owner on export_jobs for all to office_owner
   using (true)
@@ -2693,7 +2694,7 @@ create policy export_jobs_owner on export_jobs for all to office_owner
 
 create policy export_jobs_read on export_jobs for select to office_api
   using ((( SELECT has_any_permission(VARIADIC ARRAY['exports.read'::text, 'exports.create'::text]) AS has_any_permission) AND (user_id = ( SELECT current_user_id() AS current_user_id)) AND ((( SELECT current_token_id() AS current_token_id) IS NULL) OR (token_id = ( SELECT current_token_id() AS current_token_id)))));
-grant select (xmin, id, user_id, token_id, template_id, source, format, state, total_rows, exported_rows, file_size, error_message, notes, started_at, finished_at, expires_at, created_at, updated_at, attempt, failures, file_key, queue_job_id, query, entity) on export_jobs to office_api;
+grant select (xmin, id, user_id, token_id, template_id, source, format, state, total_rows, exported_rows, file_size, error_message, notes, started_at, finished_at, expires_at, created_at, updated_at, attempt, failures, file_key, queue_job_id, query, entity, needed_permissions) on export_jobs to office_api;
 
 comment on table export_jobs is '@group Exports 40
 @icon file
@@ -2703,7 +2704,7 @@ comment on table export_jobs is '@group Exports 40
 @read exports.read
 @create exports.create
 @owner user_id token_id
-@audit ExportJob id except exported_rows attempt failures queue_job_id
+@audit ExportJob id except exported_rows attempt failures queue_job_id needed_permissions
 @auditReads
 @connection
 @defaultOrder created_at desc, id desc
@@ -2763,6 +2764,9 @@ comment on column export_jobs.entity is '@list off
 @title List
 @widget list
 The name of the exported list, such as `orders`; null for an export of products by a template.';
+
+comment on column export_jobs.needed_permissions is '@internal
+What a caller needs to download the file of a list. Of each item, permissions separated by spaces, one is enough.';
 comment on constraint export_jobs_file_check on export_jobs is 'must have a file when completed, and only then';
 comment on constraint export_jobs_format_check on export_jobs is 'must be xlsx, csv or jsonl';
 comment on constraint export_jobs_state_check on export_jobs is 'must be queued, running, completed, failed, cancelled or expired';
@@ -6645,9 +6649,9 @@ declare
   v_template export_templates;
   v_workbook export_workbooks;
   v_list export_job_lists;
-  v_is_scoped boolean;
   v_refusal text;
   v_key text;
+  v_columns jsonb;
 begin
   select * into v_job from export_jobs j where j.id = begin_export.job_id for update;
   if not found or v_job.state not in ('queued', 'running') then
@@ -6657,10 +6661,9 @@ begin
   elsif v_job.format <> all (begin_export.formats) then
     raise exception 'This worker does not support the format %', v_job.format;
   end if;
-  v_permissions := case when v_job.token_id is null then user_permissions(v_job.user_id) else token_permissions(v_job.token_id) end;
+  v_permissions := export_permissions(v_job);
   select * into v_list from export_job_lists l where l.job_id = v_job.id;
-  v_refusal := export_refusal(v_job, v_permissions, array['exports.create', case when v_list.job_id is null then 'products.read'
-    else nullif(table_tags(to_regclass(v_list.table_name)) ->> 'read', 'login') end]);
+  v_refusal := export_refusal(v_job, v_list);
   select * into v_template from export_templates t where t.id = v_job.template_id;
   select * into v_workbook from export_workbooks w where w.id = v_template.workbook_id;
   v_refusal := coalesce(v_refusal, template_refusal(v_job, v_template, v_list));
@@ -6678,15 +6681,16 @@ begin
     started_at = coalesce(j.started_at, clock_timestamp())
   where j.id = v_job.id
   returning * into v_job;
-  v_is_scoped := coalesce((select t.is_scoped from api_tokens t where t.id = v_job.token_id), false);
+  v_columns := export_file_columns(v_template, v_list, v_permissions, is_scoped_export(v_job));
+  update export_jobs j set needed_permissions = needed_permissions(v_list, v_columns) where j.id = v_job.id and v_list.job_id is not null;
   return jsonb_build_object(
     'attempt', v_job.attempt, 'format', v_job.format, 'failures', v_job.failures, 'key', v_key, 'source', v_job.source,
     'kind', coalesce(v_template.kind, 'TABLE'), 'values', v_list.statement_values,
     'workbookKey', v_workbook.file_key, 'userId', v_job.user_id, 'tokenId', v_job.token_id,
-    'permissions', v_permissions, 'scoped', v_is_scoped,
+    'permissions', v_permissions, 'scoped', is_scoped_export(v_job),
     'totalRows', v_job.total_rows, 'timeZone', time_zone_of(v_job.user_id),
     'query', coalesce(v_list.statement, export_query(template_fields(v_template))),
-    'columns', export_file_columns(v_template, v_list, v_permissions, v_is_scoped)
+    'columns', v_columns
   );
 end;
 $function$;
@@ -7550,29 +7554,52 @@ AS $function$
 $function$;
 comment on function commented_objects() is 'All objects whose comments can have tags, or are mistaken for such.';
 
-CREATE OR REPLACE FUNCTION complete_export(job_id uuid, attempt integer, rows integer, file_size integer, notes text[], keep_days integer)
+CREATE OR REPLACE FUNCTION complete_export(job_id uuid, attempt integer, rows integer, file_size integer, notes text[], keep_days integer, columns jsonb DEFAULT NULL::jsonb)
  RETURNS boolean
  LANGUAGE plpgsql
  SECURITY DEFINER
  SET search_path TO (tenant), 'extensions', 'pg_temp'
 AS $function$
+declare
+  v_job export_jobs;
+  v_template export_templates;
+  v_list export_job_lists;
+  v_refusal text;
 begin
+  select * into v_job from export_jobs j
+  where j.id = complete_export.job_id and j.state = 'running' and j.attempt = complete_export.attempt for update;
+  if not found then
+    return false;
+  end if;
+  -- As at the start: a permission may have been withdrawn while the file was written.
+  select * into v_list from export_job_lists l where l.job_id = v_job.id;
+  select * into v_template from export_templates t where t.id = v_job.template_id;
+  v_refusal := export_refusal(v_job, v_list);
+  if v_refusal is null and exists (
+    select from jsonb_array_elements(complete_export.columns) with ordinality as c(value, place)
+      join jsonb_array_elements(export_file_columns(v_template, v_list, export_permissions(v_job), is_scoped_export(v_job)))
+        with ordinality as o(value, place) using (place)
+    where (o.value ->> 'hidden')::boolean and not (c.value ->> 'hidden')::boolean
+  ) then
+    v_refusal := 'The user of this export lost a permission while it ran: start it again';
+  end if;
+  if v_refusal is not null then
+    perform end_export(v_job.id, 'failed', v_refusal);
+    return false;
+  end if;
   update export_jobs j
   set state = 'completed', exported_rows = complete_export.rows, total_rows = greatest(j.total_rows, complete_export.rows),
     file_size = complete_export.file_size,
     notes = complete_export.notes, file_key = export_file_key(j, j.attempt),
     finished_at = clock_timestamp(), expires_at = clock_timestamp() + make_interval(days => complete_export.keep_days)
-  where j.id = complete_export.job_id and j.state = 'running' and j.attempt = complete_export.attempt;
-  if not found then
-    return false;
-  end if;
-  delete from export_job_products p where p.job_id = complete_export.job_id;
-  delete from export_job_lists l where l.job_id = complete_export.job_id;
+  where j.id = v_job.id;
+  delete from export_job_products p where p.job_id = v_job.id;
+  delete from export_job_lists l where l.job_id = v_job.id;
   return true;
 end;
 $function$;
-grant execute on function complete_export(uuid,integer,integer,integer,text[],integer) to office_worker;
-comment on function complete_export(uuid,integer,integer,integer,text[],integer) is 'Completes an export with its file; false when it was cancelled or deleted.';
+grant execute on function complete_export(uuid,integer,integer,integer,text[],integer,jsonb) to office_worker;
+comment on function complete_export(uuid,integer,integer,integer,text[],integer,jsonb) is 'Completes an export with its file. False when it was cancelled or deleted, and when its user may not read all of the file any more: it has failed.';
 
 CREATE OR REPLACE FUNCTION complete_login(provider text, issuer text, subject text, email text, email_verified boolean, name text, picture text, code_hash bytea, return_to text, challenge text)
  RETURNS text
@@ -10033,6 +10060,17 @@ comment on function export_jobs_status(export_jobs) is '@computed
 @notNull
 One of `queued`, `running`, `completed`, `failed`, `cancelled`, `expired`.';
 
+CREATE OR REPLACE FUNCTION export_permissions(job export_jobs)
+ RETURNS text[]
+ LANGUAGE plpgsql
+ STABLE
+AS $function$
+begin
+  return case when job.token_id is null then user_permissions(job.user_id) else token_permissions(job.token_id) end;
+end;
+$function$;
+comment on function export_permissions(export_jobs) is 'The present permissions of who asked for an export.';
+
 CREATE OR REPLACE FUNCTION export_price(field text)
  RETURNS TABLE(field text, title text, kind export_field_kind, description text, source text, expression text, keys text)
  LANGUAGE sql
@@ -10100,7 +10138,7 @@ AS $function$
   where d.oid = export_reading.type
 $function$;
 
-CREATE OR REPLACE FUNCTION export_refusal(job export_jobs, permissions text[], required text[])
+CREATE OR REPLACE FUNCTION export_refusal(job export_jobs, list export_job_lists)
  RETURNS text
  LANGUAGE sql
  STABLE
@@ -10113,7 +10151,9 @@ AS $function$
     ) then 'The API token that asked for this export was revoked or has expired'
     else (
       select 'The user of this export no longer holds the permission ' || k
-      from unnest(export_refusal.required) as k where k <> all (export_refusal.permissions) limit 1
+      from unnest(array['exports.create', case when list.job_id is null then 'products.read'
+        else nullif(table_tags(to_regclass(list.table_name)) ->> 'read', 'login') end]) as k
+      where k <> all (export_permissions(job)) limit 1
     )
   end
 $function$;
@@ -11211,6 +11251,14 @@ $function$;
 grant execute on function is_scoped() to office_api, office_worker;
 comment on function is_scoped() is 'Whether the caller authenticated with a scoped token, which passes only plain permission guards.';
 
+CREATE OR REPLACE FUNCTION is_scoped_export(job export_jobs)
+ RETURNS boolean
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select coalesce((select t.is_scoped from api_tokens t where t.id = job.token_id), false)
+$function$;
+
 CREATE OR REPLACE FUNCTION is_session()
  RETURNS boolean
  LANGUAGE sql
@@ -12175,6 +12223,24 @@ AS $function$
   select nearest_name(nearest_tag.tag, array_agg(k.tag)) from known_tags() k where k.kind = nearest_tag.kind and k.instead is null
 $function$;
 comment on function nearest_tag(text,text) is 'The known tag most similar to a misspelt name; null when none is similar.';
+
+CREATE OR REPLACE FUNCTION needed_permissions(list export_job_lists, columns jsonb)
+ RETURNS text[]
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select coalesce(array_agg(distinct array_to_string(showing_permissions(t.name), ' ')), '{}')
+  from (
+    select list.table_name
+    union
+    select name
+    from jsonb_array_elements(list.columns) with ordinality as l(value, place)
+      join jsonb_array_elements(needed_permissions.columns) with ordinality as c(value, place) using (place),
+      jsonb_array_elements_text(l.value -> 'tables') as name
+    where not (c.value ->> 'hidden')::boolean
+  ) as t(name)
+  where showing_permissions(t.name) is not null
+$function$;
 
 CREATE OR REPLACE FUNCTION newest_by_number(sent jsonb)
  RETURNS TABLE(place integer, record jsonb, number text)
@@ -16275,15 +16341,24 @@ begin
 end;
 $function$;
 
+CREATE OR REPLACE FUNCTION showing_permissions(table_name text)
+ RETURNS text[]
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select case when t.tags ->> 'read' is distinct from 'login' then regexp_split_to_array(
+    concat_ws(' ', t.tags ->> 'read', t.tags ->> 'create', t.tags ->> 'update', t.tags ->> 'delete'), '[\s,]+') end
+  from (select table_tags(to_regclass(showing_permissions.table_name))) as t(tags)
+$function$;
+
 CREATE OR REPLACE FUNCTION shows_rows(table_name text, permissions text[], is_scoped boolean)
  RETURNS boolean
  LANGUAGE sql
  STABLE
 AS $function$
-  select not t.tags ? 'session' and not (is_scoped and (t.tags ? 'login' or t.tags ->> 'read' = 'login'))
-    and (t.tags ->> 'read' = 'login' or regexp_split_to_array(
-      concat_ws(' ', t.tags ->> 'read', t.tags ->> 'create', t.tags ->> 'update', t.tags ->> 'delete'), '[\s,]+') && permissions)
-  from (select table_tags(to_regclass(shows_rows.table_name))) as t(tags)
+  select not t.tags ? 'session' and not (is_scoped and (t.tags ? 'login' or k.keys is null))
+    and (k.keys is null or k.keys && permissions)
+  from table_tags(to_regclass(shows_rows.table_name)) as t(tags), showing_permissions(shows_rows.table_name) as k(keys)
 $function$;
 
 CREATE OR REPLACE FUNCTION slug_of(title text)

@@ -13,8 +13,20 @@ end;
 $$ language plpgsql volatile;
 comment on function end_export is 'Ends an export without a file.';
 
+create or replace function export_permissions(job export_jobs) returns text[] as $$
+begin
+  return case when job.token_id is null then user_permissions(job.user_id) else token_permissions(job.token_id) end;
+end;
+$$ language plpgsql stable;
+comment on function export_permissions is 'The present permissions of who asked for an export.';
+
+create or replace function is_scoped_export(job export_jobs) returns boolean as $$
+  select coalesce((select t.is_scoped from api_tokens t where t.id = job.token_id), false)
+$$ language sql stable;
+
 -- The reason why the user may not read the rows; null when they may.
-create or replace function export_refusal(job export_jobs, permissions text[], required text[]) returns text as $$
+drop function if exists export_refusal(export_jobs, text[], text[]);
+create or replace function export_refusal(job export_jobs, list export_job_lists) returns text as $$
   select case
     when not exists (select from users u where u.id = job.user_id and u.is_active)
       then 'The user of this export is not active any more'
@@ -23,7 +35,9 @@ create or replace function export_refusal(job export_jobs, permissions text[], r
     ) then 'The API token that asked for this export was revoked or has expired'
     else (
       select 'The user of this export no longer holds the permission ' || k
-      from unnest(export_refusal.required) as k where k <> all (export_refusal.permissions) limit 1
+      from unnest(array['exports.create', case when list.job_id is null then 'products.read'
+        else nullif(table_tags(to_regclass(list.table_name)) ->> 'read', 'login') end]) as k
+      where k <> all (export_permissions(job)) limit 1
     )
   end
 $$ language sql stable;
@@ -33,12 +47,35 @@ create or replace function export_file_key(job export_jobs, attempt integer) ret
 $$ language sql stable;
 comment on function export_file_key is 'The object store key of an attempt''s file.';
 
--- Whether a principal sees the rows of a table by the policies of `protect_table`. A worker has no session.
+-- The permissions that show the rows of a table by the policies of `protect_table`, of which one is enough; null for a
+-- table that every login reads.
+create or replace function showing_permissions(table_name text) returns text[] as $$
+  select case when t.tags ->> 'read' is distinct from 'login' then regexp_split_to_array(
+    concat_ws(' ', t.tags ->> 'read', t.tags ->> 'create', t.tags ->> 'update', t.tags ->> 'delete'), '[\s,]+') end
+  from (select table_tags(to_regclass(showing_permissions.table_name))) as t(tags)
+$$ language sql stable;
+
+-- Whether a principal sees the rows of a table. A worker has no session.
 create or replace function shows_rows(table_name text, permissions text[], is_scoped boolean) returns boolean as $$
-  select not t.tags ? 'session' and not (is_scoped and (t.tags ? 'login' or t.tags ->> 'read' = 'login'))
-    and (t.tags ->> 'read' = 'login' or regexp_split_to_array(
-      concat_ws(' ', t.tags ->> 'read', t.tags ->> 'create', t.tags ->> 'update', t.tags ->> 'delete'), '[\s,]+') && permissions)
-  from (select table_tags(to_regclass(shows_rows.table_name))) as t(tags)
+  select not t.tags ? 'session' and not (is_scoped and (t.tags ? 'login' or k.keys is null))
+    and (k.keys is null or k.keys && permissions)
+  from table_tags(to_regclass(shows_rows.table_name)) as t(tags), showing_permissions(shows_rows.table_name) as k(keys)
+$$ language sql stable;
+
+-- Of each item, permissions separated by spaces, one is needed to download the file of a list. Whoever reads the API may
+-- download a file of products, as `exports.read` allows.
+create or replace function needed_permissions(list export_job_lists, columns jsonb) returns text[] as $$
+  select coalesce(array_agg(distinct array_to_string(showing_permissions(t.name), ' ')), '{}')
+  from (
+    select list.table_name
+    union
+    select name
+    from jsonb_array_elements(list.columns) with ordinality as l(value, place)
+      join jsonb_array_elements(needed_permissions.columns) with ordinality as c(value, place) using (place),
+      jsonb_array_elements_text(l.value -> 'tables') as name
+    where not (c.value ->> 'hidden')::boolean
+  ) as t(name)
+  where showing_permissions(t.name) is not null
 $$ language sql stable;
 
 create or replace function export_file_columns(
@@ -96,9 +133,9 @@ declare
   v_template export_templates;
   v_workbook export_workbooks;
   v_list export_job_lists;
-  v_is_scoped boolean;
   v_refusal text;
   v_key text;
+  v_columns jsonb;
 begin
   select * into v_job from export_jobs j where j.id = begin_export.job_id for update;
   if not found or v_job.state not in ('queued', 'running') then
@@ -108,10 +145,9 @@ begin
   elsif v_job.format <> all (begin_export.formats) then
     raise exception 'This worker does not support the format %', v_job.format;
   end if;
-  v_permissions := case when v_job.token_id is null then user_permissions(v_job.user_id) else token_permissions(v_job.token_id) end;
+  v_permissions := export_permissions(v_job);
   select * into v_list from export_job_lists l where l.job_id = v_job.id;
-  v_refusal := export_refusal(v_job, v_permissions, array['exports.create', case when v_list.job_id is null then 'products.read'
-    else nullif(table_tags(to_regclass(v_list.table_name)) ->> 'read', 'login') end]);
+  v_refusal := export_refusal(v_job, v_list);
   select * into v_template from export_templates t where t.id = v_job.template_id;
   select * into v_workbook from export_workbooks w where w.id = v_template.workbook_id;
   v_refusal := coalesce(v_refusal, template_refusal(v_job, v_template, v_list));
@@ -129,15 +165,16 @@ begin
     started_at = coalesce(j.started_at, clock_timestamp())
   where j.id = v_job.id
   returning * into v_job;
-  v_is_scoped := coalesce((select t.is_scoped from api_tokens t where t.id = v_job.token_id), false);
+  v_columns := export_file_columns(v_template, v_list, v_permissions, is_scoped_export(v_job));
+  update export_jobs j set needed_permissions = needed_permissions(v_list, v_columns) where j.id = v_job.id and v_list.job_id is not null;
   return jsonb_build_object(
     'attempt', v_job.attempt, 'format', v_job.format, 'failures', v_job.failures, 'key', v_key, 'source', v_job.source,
     'kind', coalesce(v_template.kind, 'TABLE'), 'values', v_list.statement_values,
     'workbookKey', v_workbook.file_key, 'userId', v_job.user_id, 'tokenId', v_job.token_id,
-    'permissions', v_permissions, 'scoped', v_is_scoped,
+    'permissions', v_permissions, 'scoped', is_scoped_export(v_job),
     'totalRows', v_job.total_rows, 'timeZone', time_zone_of(v_job.user_id),
     'query', coalesce(v_list.statement, export_query(template_fields(v_template))),
-    'columns', export_file_columns(v_template, v_list, v_permissions, v_is_scoped)
+    'columns', v_columns
   );
 end;
 $$ language plpgsql volatile security definer set search_path from current;
@@ -165,25 +202,51 @@ end;
 $$ language plpgsql volatile security definer set search_path from current;
 comment on function record_export_progress is 'Records the number of written rows; false when the export was cancelled or deleted.';
 
+-- Workers of an older release pass no columns.
+drop function if exists complete_export(uuid, integer, integer, integer, text[], integer);
 create or replace function complete_export(
-  job_id uuid, attempt integer, rows integer, file_size integer, notes text[], keep_days integer
+  job_id uuid, attempt integer, rows integer, file_size integer, notes text[], keep_days integer, columns jsonb default null
 ) returns boolean as $$
+declare
+  v_job export_jobs;
+  v_template export_templates;
+  v_list export_job_lists;
+  v_refusal text;
 begin
+  select * into v_job from export_jobs j
+  where j.id = complete_export.job_id and j.state = 'running' and j.attempt = complete_export.attempt for update;
+  if not found then
+    return false;
+  end if;
+  -- As at the start: a permission may have been withdrawn while the file was written.
+  select * into v_list from export_job_lists l where l.job_id = v_job.id;
+  select * into v_template from export_templates t where t.id = v_job.template_id;
+  v_refusal := export_refusal(v_job, v_list);
+  if v_refusal is null and exists (
+    select from jsonb_array_elements(complete_export.columns) with ordinality as c(value, place)
+      join jsonb_array_elements(export_file_columns(v_template, v_list, export_permissions(v_job), is_scoped_export(v_job)))
+        with ordinality as o(value, place) using (place)
+    where (o.value ->> 'hidden')::boolean and not (c.value ->> 'hidden')::boolean
+  ) then
+    v_refusal := 'The user of this export lost a permission while it ran: start it again';
+  end if;
+  if v_refusal is not null then
+    perform end_export(v_job.id, 'failed', v_refusal);
+    return false;
+  end if;
   update export_jobs j
   set state = 'completed', exported_rows = complete_export.rows, total_rows = greatest(j.total_rows, complete_export.rows),
     file_size = complete_export.file_size,
     notes = complete_export.notes, file_key = export_file_key(j, j.attempt),
     finished_at = clock_timestamp(), expires_at = clock_timestamp() + make_interval(days => complete_export.keep_days)
-  where j.id = complete_export.job_id and j.state = 'running' and j.attempt = complete_export.attempt;
-  if not found then
-    return false;
-  end if;
-  delete from export_job_products p where p.job_id = complete_export.job_id;
-  delete from export_job_lists l where l.job_id = complete_export.job_id;
+  where j.id = v_job.id;
+  delete from export_job_products p where p.job_id = v_job.id;
+  delete from export_job_lists l where l.job_id = v_job.id;
   return true;
 end;
 $$ language plpgsql volatile security definer set search_path from current;
-comment on function complete_export is 'Completes an export with its file; false when it was cancelled or deleted.';
+comment on function complete_export is
+  'Completes an export with its file. False when it was cancelled or deleted, and when its user may not read all of the file any more: it has failed.';
 
 create or replace function fail_export(job_id uuid, attempt integer, message text, again boolean) returns void as $$
 begin

@@ -146,6 +146,7 @@ create table export_jobs (
   queue_job_id bigint,
   query text,
   entity text collate "C",
+  needed_permissions text[] not null default '{}',
   constraint export_jobs_state_check check (state in ('queued', 'running', 'completed', 'failed', 'cancelled', 'expired')),
   constraint export_jobs_file_check check ((state = 'completed') = (file_key is not null)),
   constraint export_jobs_format_check check (format in ('xlsx', 'csv', 'jsonl'))
@@ -166,7 +167,7 @@ comment on table export_jobs is '@group Exports 40
 @read exports.read
 @create exports.create
 @owner user_id token_id
-@audit ExportJob id except exported_rows attempt failures queue_job_id
+@audit ExportJob id except exported_rows attempt failures queue_job_id needed_permissions
 @auditReads
 @connection
 @defaultOrder created_at desc, id desc
@@ -214,6 +215,8 @@ comment on column export_jobs.entity is '@list off
 @title List
 @widget list
 The name of the exported list, such as `orders`; null for an export of products by a template.';
+comment on column export_jobs.needed_permissions is '@internal
+What a caller needs to download the file of a list. Of each item, permissions separated by spaces, one is enough.';
 comment on constraint export_jobs_state_check on export_jobs is
   'must be queued, running, completed, failed, cancelled or expired';
 comment on constraint export_jobs_file_check on export_jobs is 'must have a file when completed, and only then';

@@ -8,7 +8,7 @@ import { checkGuard } from "../auth/guards.ts";
 import { isUuid, storedId } from "../postgres/uuid.ts";
 import { HttpError } from "../errors/HttpError.ts";
 import { requestContextOf } from "./requestInfo.ts";
-import { type PublicError, conflict, notFound } from "../errors/PublicError.ts";
+import { type PublicError, conflict, missingPermission, notFound } from "../errors/PublicError.ts";
 
 interface DownloadsOptions {
   pool: Pool;
@@ -28,6 +28,8 @@ interface Export {
   /** The day of its end in the caller's time zone. */
   finished_on: string | null;
   error_message: string | null;
+  /** Of each item, permissions separated by spaces, one is needed. */
+  needed_permissions: string[];
 }
 
 /** `GET /exports/<id>/download`: a short-lived link to a finished export of the caller; browsers are sent there. */
@@ -46,13 +48,16 @@ export function downloads(options: DownloadsOptions): Router {
       "caller",
       async (client) => {
         const { rows } = await client.query<Export>(
-          `select export_jobs_status(j) as status, j.source, j.format, j.file_key, j.error_message,
+          `select export_jobs_status(j) as status, j.source, j.format, j.file_key, j.error_message, j.needed_permissions,
              to_char(j.finished_at at time zone own_time_zone(), 'YYYY-MM-DD') as finished_on
          from export_jobs j where j.id = $1`,
           [id],
         );
         const [job] = rows;
         if (!job) throw missing();
+        for (const oneOf of job.needed_permissions.map((keys) => keys.split(" ")))
+          if (!oneOf.some((key) => requestContext.identity?.permissions.has(key)))
+            throw missingPermission(oneOf[0] ?? "");
         const link = await files.link(requireFile(job), {
           fileName: fileNameOf(job),
           seconds: linkSeconds,

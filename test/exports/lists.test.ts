@@ -226,6 +226,83 @@ describe("createListExport", () => {
     }
   });
 
+  /** Runs an export of orders with the names of their customers, whose user loses a permission while it runs. */
+  async function losingWhileItRuns(key: string) {
+    const { token, roleId } = await exports.service.login([
+      ...["exports.create", "exports.read", "orders.read", "customers.read"],
+    ]);
+    const { pool } = exports.service.database;
+    const [starts, table] = [await pool.connect(), await pool.connect()];
+    try {
+      await starts.query("begin");
+      await starts.query(
+        "select pg_advisory_xact_lock(hashtextextended('backoffice.start_exports', 0))",
+      );
+      const { id } = await start(
+        { entity: "orders", columns: ["erpOrderNumber", "customer.name"] },
+        token,
+      );
+      // The export has begun, and cannot read before the permission is withdrawn.
+      await table.query("begin");
+      await table.query("lock table backoffice.orders in access exclusive mode");
+      await starts.query("commit");
+      await exports.reaches(id, ["running"], token);
+      await withdraw(roleId, key);
+      await table.query("commit");
+      return { id, token };
+    } finally {
+      starts.release();
+      table.release();
+    }
+  }
+  const withdraw = (roleId: string, key: string) =>
+    exports.service.database.pool.query(
+      "delete from role_permissions where role_id = $1 and permission_id = (select id from permissions where key = $2)",
+      [roleId, key],
+    );
+
+  test.each([
+    [
+      "of the list",
+      "orders.read",
+      "The user of this export no longer holds the permission orders.read",
+    ],
+    [
+      "of a column",
+      "customers.read",
+      "The user of this export lost a permission while it ran: start it again",
+    ],
+  ])("fails when the permission %s is withdrawn while it runs", async (_which, key, message) => {
+    const { id, token } = await losingWhileItRuns(key);
+    await expect(exports.reaches(id, ["completed"], token)).rejects.toThrow(message);
+    const { rows } = await exports.service.database.pool.query(
+      "select from stored_files where job_id = $1 and delete_after is null and removed_at is null",
+      [id],
+    );
+    expect(rows).toEqual([]);
+  });
+
+  test("gives its file only to callers who may still read its rows and columns", async () => {
+    const { token, roleId } = await exports.service.login([
+      ...["exports.create", "exports.read", "orders.read", "customers.read"],
+    ]);
+    const make = async (columns: string[]) => {
+      const { id } = await start({ entity: "orders", columns }, token);
+      await exports.reaches(id, ["completed"], token);
+      return id;
+    };
+    const numbers = await make(["erpOrderNumber"]);
+    const names = await make(["erpOrderNumber", "customer.name"]);
+    const answer = async (id: string) => (await exports.download(id, token)).status;
+    expect([await answer(numbers), await answer(names)]).toEqual([200, 200]);
+    await withdraw(roleId, "customers.read");
+    expect([await answer(numbers), await answer(names)]).toEqual([200, 403]);
+    await withdraw(roleId, "orders.read");
+    const { status, body } = await exports.download(numbers, token);
+    expect(status).toBe(403);
+    expect(JSON.stringify(body)).toContain("Missing required permission: orders.read");
+  });
+
   test("redirects a browser to the file", async () => {
     const { id } = await start({ entity: "orders" });
     await exports.reaches(id, ["completed"], reader.token);

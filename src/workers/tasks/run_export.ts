@@ -86,10 +86,11 @@ async function run(context: Context, files: FileStore, pictures: Pictures): Prom
     await watching;
     const wanted = await endAndReleaseSlot(context, async (client) => {
       const result = await client.query<{ wanted: boolean }>(
-        "select complete_export($1, $2, $3, $4, $5, $6) as wanted",
+        "select complete_export($1, $2, $3, $4, $5, $6, $7) as wanted",
         [
           ...[jobId, begun.attempt, rows],
           ...[Math.min(size, maxInteger), notes, config.exports.keepDays],
+          JSON.stringify(begun.columns),
         ],
       );
       return result.rows[0]?.wanted ?? false;
