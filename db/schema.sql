@@ -6140,6 +6140,8 @@ begin
   delete from search_watches w where w.user_id = v_user.id;
   delete from calendar_feeds f where f.user_id = v_user.id;
   delete from ai_conversations c where c.user_id = v_user.id;
+  -- Files that were not sent belong to no conversation.
+  delete from ai_attachments a where a.user_id = v_user.id;
   delete from user_identities i where i.user_id = v_user.id;
   delete from notifications n
   where n.entity = 'Job' and n.entity_id in (
@@ -6163,7 +6165,7 @@ grant execute on function anonymise_user(uuid) to office_api;
 comment on function anonymise_user(uuid) is '@guard login users.update
 @action bad unless is_active
 @argument user_id An inactive user.
-Permanently erases the personal data of a former user: name, e-mail address, picture, time zone, language, the types of absences and the names of API tokens, the conversations with the assistant, notifications, search watches and calendar feeds, and the values in the audit log. Requested absences and coming bookings are cancelled. Campaigns, bookings and decisions stay, attributed to a former user. The user can no longer be activated.';
+Permanently erases the personal data of a former user: name, e-mail address, picture, time zone, language, the types of absences and the names of API tokens, the conversations with the assistant and files for it, notifications, search watches and calendar feeds, and the values in the audit log. Requested absences and coming bookings are cancelled. Campaigns, bookings and decisions stay, attributed to a former user. The user can no longer be activated.';
 
 CREATE OR REPLACE FUNCTION answer_ai_approval(conversation_id text, id uuid, approved boolean)
  RETURNS ai_approvals
@@ -7804,7 +7806,8 @@ AS $function$
 declare
   v_id uuid;
 begin
-  perform require_full_login();
+  -- A feed outlives a token and shows what its owner may read, so a token makes none.
+  perform require_session();
   perform from users u where u.id = current_user_id() for no key update;
   if 20 <= (select count(*) from calendar_feeds f where f.user_id = current_user_id() and f.revoked_at is null) then
     perform fail('OF409', 'You have 20 calendar feeds: revoke one first');

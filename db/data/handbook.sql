@@ -631,7 +631,8 @@ caller''s own bookings and those of colleagues in the same department. Each book
 `createCalendarFeed(input: { name: "Phone" })` returns a secret address (`url`) that serves iCalendar to a calendar
 program: the caller''s bookings, requested and approved absences, and campaigns as author while the caller holds
 `campaigns.read`, from 90 days ago to two years ahead. The address gives access to nothing else. It is shown once; the
-console shows it in a dialog. `calendarFeeds` lists the feeds of the caller with the time of the last read.
+console shows it in a dialog. Only a session creates feeds, because an API token can be revoked and a feed made with it
+would stay. `calendarFeeds` lists the feeds of the caller with the time of the last read.
 `revokeCalendarFeed` revokes a feed. Deactivation of the owner revokes all feeds.', 3),
   ('notifications', 'Notifications', 'For callers of the API, office staff and operators. After this page you can read notifications, choose which of them are
 sent by e-mail, and add a kind by a migration.

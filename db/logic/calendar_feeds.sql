@@ -3,7 +3,8 @@ create or replace function create_calendar_feed(token_hash bytea, name text) ret
 declare
   v_id uuid;
 begin
-  perform require_full_login();
+  -- A feed outlives a token and shows what its owner may read, so a token makes none.
+  perform require_session();
   perform from users u where u.id = current_user_id() for no key update;
   if 20 <= (select count(*) from calendar_feeds f where f.user_id = current_user_id() and f.revoked_at is null) then
     perform fail('OF409', 'You have 20 calendar feeds: revoke one first');

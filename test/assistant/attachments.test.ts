@@ -143,6 +143,21 @@ describe("an attachment", () => {
     expect(fetched.headers.get("content-disposition")).toBe("attachment; filename=label.png");
   });
 
+  test("has a visible name, before any of its bytes is stored", async () => {
+    const csv = Buffer.from("a,b\n1,2\n");
+    const { json } = await upload(anna.token, "a\u2028b\ufffcc.csv", csv);
+    expect(json.fileName).toBe("a b c.csv");
+    const files = "select count(*)::integer as count from stored_files";
+    const { rows: before } = await service.database.pool.query(files);
+    // The content of a picture alone identifies its type.
+    for (const name of ["\u2028", "\u3164\u115f"])
+      expect(await upload(anna.token, name, png)).toMatchObject({
+        status: 400,
+        json: { error: { message: "name must be the file's name" } },
+      });
+    expect((await service.database.pool.query(files)).rows).toEqual(before);
+  });
+
   test("is rejected for its type, its size, or too many files", async () => {
     const refused = async (name: string, body: Buffer) => {
       const { status, json } = await upload(anna.token, name, body);

@@ -80,6 +80,22 @@ describe("a conversation with the assistant", () => {
     expect(rows[0].metadata.entityIds).toHaveLength(1);
   });
 
+  test("looks data up for a browser, whose token is in a cookie", async () => {
+    const chat = openChat(service.url, {
+      token: anna.token,
+      id: newId(),
+      headers: {
+        cookie: `office_session=${anna.token}`,
+        "sec-fetch-site": "same-origin",
+        "x-office-console": "1",
+      },
+    });
+    model.say("", [{ name: "search_products", arguments: { query: "barolo", first: 5 } }]);
+    model.say("There is one.");
+    await chat.sendMessage({ text: "Which Barolos have we?" });
+    expect(toolsOf(chat.lastMessage)).toMatchObject([{ output: { products: { totalCount: 1 } } }]);
+  });
+
   test("tells the model which fields are hidden from the user", async () => {
     const { rows } = await service.database.pool.query<{ id: string }>(
       "select id from products where erp_product_number = '1001'",

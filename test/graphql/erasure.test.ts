@@ -369,6 +369,13 @@ describe("anonymiseUser", () => {
       ],
     ] as const)
       expect((await service.ask(document, { token, variables })).errors).toBeUndefined();
+    // A file for the assistant that was not sent.
+    await sql(
+      `with f as (insert into stored_files (key) values ('file of ' || $1::uuid) returning key)
+       insert into ai_attachments (user_id, file_name, media_type, file_size, file_sha256, file_key)
+       select $1, $2 || '.csv', 'text/csv', 1, 'e3', f.key from f`,
+      [userId, name],
+    );
     // A booking that a colleague took over, the user's invitation, and notifications to others.
     await sql(
       `update resource_bookings set booked_by_user_id = (select id from users where email = 'boss@example.com'), booked_by_name = 'boss'
@@ -426,6 +433,12 @@ describe("anonymiseUser", () => {
     expect(await tablesWith("Gudmund")).toEqual([]);
     expect(await tablesWith("gudmund@")).toEqual([]);
     for (const text of ["Atlantic/Faroe", "fo-FO"]) expect(await tablesWith(text)).toEqual([]);
+    expect(
+      await sql(
+        "select delete_after is not null as ends from stored_files where key = 'file of ' || $1",
+        [userId],
+      ),
+    ).toEqual([{ ends: true }]);
     const bookings = await service.ask(
       `query ($q: String) { resourceBookings(query: $q) { nodes { title bookedByName } } }`,
       { token: approver.token, variables: { q: `bookedByUserId:${userId}` } },

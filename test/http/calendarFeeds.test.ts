@@ -195,10 +195,20 @@ describe("a calendar feed", () => {
     expect(refusal(await ask("{ me { id } }", {}, secret)).code).toBe("UNAUTHENTICATED");
   });
 
-  test("rejects scoped tokens, blank names and more than twenty feeds", async () => {
-    const { token, userId } = await person(["orders.read"]);
-    const scoped = await insertApiToken(service.database, userId, ["orders.read"]);
-    expect(refusal(await createFeed(scoped.token)).code).toBe("FORBIDDEN");
+  test("is made by sessions only: it would outlive a token, and show more than a scoped one reads", async () => {
+    const { userId } = await person(["campaigns.read"]);
+    for (const scopes of [null, ["campaigns.read"]]) {
+      const { token } = await insertApiToken(service.database, userId, scopes);
+      expect(refusal(await createFeed(token))).toEqual({
+        code: "FORBIDDEN",
+        message: "This needs a session: log in; an API token is not enough, with or without scopes",
+      });
+    }
+    expect(await sql("select from calendar_feeds where user_id = $1", [userId])).toEqual([]);
+  });
+
+  test("rejects blank names and more than twenty feeds", async () => {
+    const { token } = await person();
     expect(refusal(await createFeed(token, " "))).toEqual({
       code: "BAD_USER_INPUT",
       message: "name must be 1 to 100 visible characters without spaces at its ends",

@@ -29,7 +29,7 @@ export function attachments(dependencies: AssistantDependencies): Router {
     checkHead,
     express.raw({ type: () => true, limit: config.attachmentBytes, inflate: false }),
     async (request, response) => {
-      const caller = callerOf(request, response.locals, dependencies);
+      const caller = callerOf(response.locals, dependencies);
       const body: unknown = request.body;
       if (!Buffer.isBuffer(body) || body.length === 0)
         throw badRequest("The body is empty: send the file's bytes");
@@ -45,7 +45,7 @@ export function attachments(dependencies: AssistantDependencies): Router {
   );
 
   router.get("/ai/attachments/:id", ...assistantOnly(dependencies), async (request, response) => {
-    const caller = callerOf(request, response.locals, dependencies);
+    const caller = callerOf(response.locals, dependencies);
     const id = idIn(request.params);
     const file = await findAttachment(caller, id);
     if (!file) throw missing();
@@ -62,7 +62,7 @@ export function attachments(dependencies: AssistantDependencies): Router {
     "/ai/attachments/:id",
     ...assistantOnly(dependencies),
     async (request, response) => {
-      const caller = callerOf(request, response.locals, dependencies);
+      const caller = callerOf(response.locals, dependencies);
       const id = idIn(request.params);
       await caller.run((client) => client.query("select delete_ai_attachment($1)", [id]));
       response.status(204).end();

@@ -43,7 +43,7 @@ export function chat(dependencies: AssistantDependencies): Chat {
     ...assistantOnly(dependencies),
     ...jsonBody(bodyBytes),
     async (request, response) => {
-      const caller = callerOf(request, response.locals, dependencies);
+      const caller = callerOf(response.locals, dependencies);
       if (!model) throw unavailable("assistant not configured");
       const asked = readChatBody(request.body, config.messageCharacters);
       await countRequest(response, caller);
@@ -80,7 +80,7 @@ export function chat(dependencies: AssistantDependencies): Chat {
   );
 
   router.get("/ai/chat/:id/stream", ...assistantOnly(dependencies), async (request, response) => {
-    const caller = callerOf(request, response.locals, dependencies);
+    const caller = callerOf(response.locals, dependencies);
     const id = request.params["id"] as string;
     await endLostAnswer(caller, id);
     const stream = await resumedStream(caller, id);
@@ -89,7 +89,7 @@ export function chat(dependencies: AssistantDependencies): Chat {
   });
 
   router.post("/ai/chat/:id/stop", ...assistantOnly(dependencies), async (request, response) => {
-    const caller = callerOf(request, response.locals, dependencies);
+    const caller = callerOf(response.locals, dependencies);
     const id = request.params["id"] as string;
     const { rows } = await caller.run((client) =>
       client.query<{ id: string | null }>("select stop_ai_answer($1) as id", [id]),

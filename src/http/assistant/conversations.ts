@@ -27,7 +27,7 @@ export function conversations(dependencies: AssistantDependencies): Router {
   const guard = assistantOnly(dependencies);
 
   router.get("/ai/conversations", ...guard, async (request, response) => {
-    const caller = callerOf(request, response.locals, dependencies);
+    const caller = callerOf(response.locals, dependencies);
     const offset = Number(request.query["offset"] ?? 0);
     if (!Number.isSafeInteger(offset) || offset < 0)
       throw badRequest("offset must be a whole number from 0", {
@@ -46,7 +46,7 @@ export function conversations(dependencies: AssistantDependencies): Router {
   });
 
   router.get("/ai/conversations/:id", ...guard, async (request, response) => {
-    const caller = callerOf(request, response.locals, dependencies);
+    const caller = callerOf(response.locals, dependencies);
     const id = String(request.params["id"]);
     await endLostAnswer(caller, id);
     const shown = await caller.run(async (client) => ({
@@ -61,7 +61,7 @@ export function conversations(dependencies: AssistantDependencies): Router {
     ...guard,
     ...jsonBody(10_000),
     async (request, response) => {
-      const caller = callerOf(request, response.locals, dependencies);
+      const caller = callerOf(response.locals, dependencies);
       const { title } = request.body as { title?: unknown };
       if (typeof title !== "string") throw badRequest("title must be a text", { path: ["title"] });
       const { rows } = await caller.run((client) =>
@@ -74,14 +74,14 @@ export function conversations(dependencies: AssistantDependencies): Router {
   );
 
   router.delete("/ai/conversations/:id", ...guard, async (request, response) => {
-    const caller = callerOf(request, response.locals, dependencies);
+    const caller = callerOf(response.locals, dependencies);
     const { id } = request.params;
     await caller.run((client) => client.query("select delete_ai_conversation($1)", [id]));
     response.status(204).end();
   });
 
-  router.get("/ai/usage", ...guard, async (request, response) => {
-    const caller = callerOf(request, response.locals, dependencies);
+  router.get("/ai/usage", ...guard, async (_request, response) => {
+    const caller = callerOf(response.locals, dependencies);
     const { rows } = await caller.run((client) =>
       client.query<{ usage: Record<string, number> }>("select ai_usage_today() as usage"),
     );

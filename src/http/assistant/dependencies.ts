@@ -1,11 +1,10 @@
-import type { Request, RequestHandler } from "express";
+import type { RequestHandler } from "express";
 import type { Pool } from "pg";
 import type { Logger } from "pino";
 import type { Operations } from "../../assistant/operations.ts";
 import { type Caller, requireAssistantAccess } from "../../assistant/caller.ts";
-import { bearerCredential } from "../../auth/bearerCredential.ts";
 import type { FindPrincipal } from "../../auth/findPrincipal.ts";
-import type { RequestInfo, RequestSettings } from "../../auth/identity.ts";
+import type { RequestSettings } from "../../auth/identity.ts";
 import { inRequestTransaction } from "../../auth/requestTransaction.ts";
 import type { FileStore } from "../../gateways/files.ts";
 import type { ModelGateway } from "../../gateways/model.ts";
@@ -46,8 +45,7 @@ export function assistantOnly({
 
 /** The caller, valid for the length of an answer. */
 export function callerOf(
-  request: Request,
-  locals: { requestContext?: RequestInfo },
+  locals: Express.Locals,
   {
     pool,
     settings,
@@ -55,7 +53,7 @@ export function callerOf(
   }: Pick<AssistantDependencies, "pool" | "settings" | "findPrincipal">,
 ): Caller {
   const requestContext = requestContextOf(locals);
-  const { token } = bearerCredential(request.rawHeaders);
+  const { token } = locals;
   return {
     requestContext,
     run: (work) => inRequestTransaction(pool, requestContext, settings, "caller", work),

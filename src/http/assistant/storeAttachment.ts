@@ -24,12 +24,17 @@ export async function storeAttachment(
   givenName: string,
   bytes: Buffer,
 ): Promise<Attachment> {
-  const fileName = truncateFileName(givenName.replace(/[\p{Cc}\p{Cf}\\/]+/gu, " ").trim());
-  if (fileName === "") throw badRequest("name must be the file's name", { path: ["name"] });
+  const fileName = truncateFileName(givenName.replace(invisible, " ").trim());
+  const wrongName = () => badRequest("name must be the file's name", { path: ["name"] });
+  if (fileName === "") throw wrongName();
   const type = await uploads.findAttachmentType({ bytes, fileName });
   if (type.problem !== undefined) throw unsupportedMediaType(type.problem);
   const { mediaType } = type;
   const place = await caller.run(async (client) => {
+    const label = await client.query<{ fits: boolean }>("select is_label($1, $2) as fits", [
+      ...[fileName, maxNameLength],
+    ]);
+    if (!label.rows[0]?.fits) throw wrongName();
     const { rows } = await client.query<{ id: string; key: string }>(
       "select * from begin_ai_attachment($1, $2, $3)",
       [bytes.length, config.attachmentsPerDay, config.storedBytes],
@@ -57,6 +62,8 @@ export async function storeAttachment(
 }
 
 const maxNameLength = 200;
+// What a file's name does not show, and what separates folders.
+const invisible = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\ufff9-\ufffc\\/]+/gu;
 
 /** Shortens a file name but keeps its extension, which alone identifies some types. */
 function truncateFileName(fileName: string): string {

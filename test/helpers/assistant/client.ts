@@ -42,15 +42,20 @@ class Chat extends AbstractChat<UIMessage> {
   }
 }
 
+interface ChatOptions {
+  token: string;
+  id: string;
+  messages?: UIMessage[];
+  /** How the token is sent, by default as a program does. */
+  headers?: Record<string, string>;
+}
+
 /** Opens an AI SDK chat with the service at `url` for the holder of `token`. */
 export function openChat(
   url: string,
-  { token, id, messages = [] }: { token: string; id: string; messages?: UIMessage[] },
+  { token, id, messages = [], headers = { authorization: `Bearer ${token}` } }: ChatOptions,
 ) {
-  const transport = new DefaultChatTransport<UIMessage>({
-    api: `${url}/ai/chat`,
-    headers: { authorization: `Bearer ${token}` },
-  });
+  const transport = new DefaultChatTransport<UIMessage>({ api: `${url}/ai/chat`, headers });
   return new Chat(id, transport, messages);
 }
 
