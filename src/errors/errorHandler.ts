@@ -58,7 +58,11 @@ function fromExpress(error: unknown): PublicError | null {
   const status = Number(error.status);
   if (status === 413) return tooLarge();
   if (status < 400 || status >= 500) return null;
-  return new HttpError(status, "BAD_USER_INPUT", "The request is malformed");
+  const isEncoded = "type" in error && error.type === "encoding.unsupported";
+  const message = isEncoded
+    ? "The body's Content-Encoding is not supported here"
+    : "The request is malformed";
+  return new HttpError(status, "BAD_USER_INPUT", message);
 }
 
 function unexpected(error: unknown, log: Logger): PublicError {

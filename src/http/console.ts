@@ -88,8 +88,8 @@ function sendFile(
   response.set({
     "Cache-Control": isHashed ? "public, max-age=31536000, immutable" : "no-cache",
     ETag: chosen ? etag.replace(/"$/, `-${chosen.encoding}"`) : etag,
-    Vary: "Accept-Encoding",
   });
+  response.vary("Accept-Encoding");
   if (chosen) response.set("Content-Encoding", chosen.encoding);
   response.type(path.extname(name)).send(chosen?.body ?? body);
 }

@@ -27,6 +27,7 @@ import {
 import { health } from "../http/health.ts";
 import { jsonBody } from "../http/jsonBody.ts";
 import { login } from "../http/login.ts";
+import { ownHosts } from "../http/ownHosts.ts";
 import { methodNotAllowed } from "../http/methodNotAllowed.ts";
 import { loadPlayground } from "../http/playground.ts";
 import { limitRate } from "../http/rateLimit.ts";
@@ -104,6 +105,8 @@ export async function mountRoutes(options: RouteOptions): Promise<Routes> {
 
   const app = express();
   app.disable("x-powered-by");
+  // `/GRAPHQL` and `/graphql/` are other paths, as for PostGraphile and for the rules of a proxy.
+  app.enable("case sensitive routing").enable("strict routing");
   app.set("trust proxy", config.trustedProxies);
 
   // Outside Express: the server rejects requests before Express sees them while its queue is full.
@@ -125,6 +128,8 @@ export async function mountRoutes(options: RouteOptions): Promise<Routes> {
   if (tracing()) app.use(traceRequests);
   // Everything below logs, counts and fails with this scope.
   app.use(correlation(log), measureRequests(registry), security, cors);
+
+  if (!config.production) app.use(ownHosts(options.publicUrl));
 
   // 2. Health checks, before anything that a busy server rejects.
   app.use(health(pool, drain.state));

@@ -27,7 +27,8 @@ export const serverSettings = {
   PUBLIC_URL: {
     schema: baseUrl,
     fallback: undefined,
-    meaning: "address under which users reach the server; required in production",
+    meaning:
+      "address under which users reach the server; required in production, there with `https` unless it is a loopback address; outside production the server answers for its host, hosts without a dot, IP addresses and `localhost` only",
     defaultNote: "`http://HOST:PORT`",
     example: "https://office.example",
     usedBy: ["server", "worker"],
@@ -101,13 +102,21 @@ export function serverConfig(get: GetSetting<typeof serverSettings>) {
 type Server = ReturnType<typeof serverConfig>;
 
 export function serverProblems(config: Server): string[] {
-  const { allowedOrigins, production, testMode, shutdownSeconds, shutdownDelayMs } = config;
+  const { allowedOrigins, production, publicUrl, testMode, shutdownSeconds, shutdownDelayMs } =
+    config;
   const origins = (allowedOrigins ?? [])
     .filter((origin) => !URL.canParse(origin) || new URL(origin).origin !== origin)
     .map(
       (origin) =>
         `ALLOWED_ORIGINS names "${origin.slice(0, 60)}", which is not an origin such as https://office.example`,
     );
+  const { protocol, hostname } = new URL(publicUrl ?? "https://localhost");
+  const address =
+    production && protocol === "http:" && !isLoopback(hostname)
+      ? [
+          "PUBLIC_URL must begin with https: in production: browsers send the cookie of a login over https only",
+        ]
+      : [];
   // A test run creates a schema without a login.
   const tests =
     production && testMode
@@ -121,7 +130,12 @@ export function serverProblems(config: Server): string[] {
           `SHUTDOWN_DELAY_MS must be less than SHUTDOWN_TIMEOUT_SECONDS, which are ${shutdownSeconds * 1000} ms: the last requests need time to finish`,
         ]
       : [];
-  return [...origins, ...tests, ...delay];
+  return [...origins, ...address, ...tests, ...delay];
+}
+
+/** Whether a host name or an address is this machine's own, which others do not reach. */
+export function isLoopback(host: string): boolean {
+  return /^(localhost|127(\.\d{1,3}){3}|\[?::1\]?)$/i.test(host);
 }
 
 /**
@@ -129,6 +143,6 @@ export function serverProblems(config: Server): string[] {
  * null for other servers. It is not an error, because in a container the server must listen on all addresses.
  */
 export function exposureWarning({ host, production }: Pick<Server, "host" | "production">) {
-  if (production || /^(localhost|127(\.\d{1,3}){3}|\[?::1\]?)$/i.test(host)) return null;
+  if (production || isLoopback(host)) return null;
   return `HOST ${host} is open to the network, and outside production everyone there can log in as any user: set HOST=127.0.0.1 or NODE_ENV=production`;
 }

@@ -136,6 +136,8 @@ describe("a file of the console", () => {
     expect(response.status).toBe(200);
     expect(response.headers.get("content-type")).toBe("text/javascript; charset=utf-8");
     expect(response.headers.get("cache-control")).toBe("public, max-age=31536000, immutable");
+    // The answer allows the origins of ALLOWED_ORIGINS by name.
+    expect(response.headers.get("vary")).toBe("Origin, Accept-Encoding");
   });
 
   test("without a hash is revalidated", async () => {

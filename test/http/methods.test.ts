@@ -129,10 +129,16 @@ describe("methods", () => {
       },
     });
   });
-  test("an unknown path is 404 with a code", async () => {
-    const answer = await send(service.url, { path: "/nothing", body: plain });
-    expect(answer).toMatchObject({ status: 404, json: { error: { code: "NOT_FOUND" } } });
-  });
+  test.each(["/nothing", "/GRAPHQL", "/graphql/"])(
+    "the unknown path %s is 404 with a code",
+    async (path) => {
+      // The first could be answered without Grafast, the second not.
+      for (const body of [plain, JSON.stringify({ query: "{ __schema { description } }" })]) {
+        const answer = await send(service.url, { path, body });
+        expect(answer).toMatchObject({ status: 404, json: { error: { code: "NOT_FOUND" } } });
+      }
+    },
+  );
 });
 
 test("the assistant without a language model answers 503 to permitted callers", async () => {

@@ -45,6 +45,12 @@ test("production serves no playground", async () => {
     );
 });
 
+test("production answers for every host, since a proxy may name another one", async () => {
+  const body = JSON.stringify({ query: "{ __typename }" });
+  const answer = await send(service.url, { headers: { host: "inside.example" }, body });
+  expect(answer.json.data).toEqual({ __typename: "Query" });
+});
+
 test("production redirects browsers from / to the console", async () => {
   const headers = { accept: "text/html" };
   const start = await send(service.url, { method: "GET", path: "/", headers });

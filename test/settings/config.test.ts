@@ -172,6 +172,17 @@ test("accepts one or several addresses of the search engine, and requires its ke
     ]);
 });
 
+test("requires https of the address of a production server, except on the same machine", () => {
+  const found = (url: string, environment = "production") =>
+    problems({ NODE_ENV: environment, PUBLIC_URL: url }).filter((text) => text.includes("https:"));
+  expect(found("http://office.example")).toEqual([
+    "PUBLIC_URL must begin with https: in production: browsers send the cookie of a login over https only",
+  ]);
+  for (const url of ["https://office.example", "http://127.0.0.1:4000", "http://[::1]:4000"])
+    expect(found(url)).toEqual([]);
+  expect(found("http://office.example", "development")).toEqual([]);
+});
+
 test("delays the shutdown by a quarter of its time-out in production", () => {
   const production = { NODE_ENV: "production", DATABASE_URL: "postgres://a@b/c" };
   const delayOf = (env: Record<string, string>) => readConfig(env).shutdownDelayMs;
