@@ -397,7 +397,7 @@ comment on column new_role.description is 'The purpose of the role.';
 comment on column new_role.permission_keys is '@notNull
 The keys of the role''s permissions. The caller must hold all of them.';
 
-create type notification_kind as enum ('EXPORT_COMPLETED', 'EXPORT_FAILED', 'JOB_FAILED', 'INVITATION_ACCEPTED', 'INVITATION_UNDELIVERABLE', 'IMPORT_ISSUES', 'ERP_DOWN', 'SEARCH_DOWN', 'ABSENCE_REQUESTED', 'ABSENCE_DECIDED', 'BOOKING_CHANGED', 'TOKEN_EXPIRING', 'NEW_LOGIN_ADDRESS', 'WATCH_MATCHED', 'WORK_HANDED_OVER');
+create type notification_kind as enum ('EXPORT_COMPLETED', 'EXPORT_FAILED', 'JOB_FAILED', 'INVITATION_ACCEPTED', 'INVITATION_UNDELIVERABLE', 'IMPORT_ISSUES', 'ERP_DOWN', 'SEARCH_DOWN', 'ABSENCE_REQUESTED', 'ABSENCE_DECIDED', 'BOOKING_CHANGED', 'TOKEN_EXPIRING', 'NEW_LOGIN_ADDRESS', 'WATCH_MATCHED', 'WORK_HANDED_OVER', 'TOKEN_CREATED');
 comment on type notification_kind is 'The kind of event that a notification reports.';
 
 create type notification_mail as enum ('OFF', 'AT_ONCE', 'DAILY');
@@ -6152,7 +6152,7 @@ begin
   where j.kind = 'send_invitation' and j.input ->> 'invitationId' = i.id::text and i.user_id = v_user.id;
   perform replace_in_notifications(v_user.email, 'Former user');
   perform replace_in_notifications(user_name(v_user.id), 'Former user',
-    '{BOOKING_CHANGED,ABSENCE_REQUESTED,ABSENCE_DECIDED,WORK_HANDED_OVER,WATCH_MATCHED}');
+    '{BOOKING_CHANGED,ABSENCE_REQUESTED,ABSENCE_DECIDED,WORK_HANDED_OVER,WATCH_MATCHED,TOKEN_CREATED}');
   update users u set erased_at = now() where u.id = v_user.id;
   perform erase_personal_data('users', v_user.id, 'User',
     jsonb_build_object('email', format('erased-%s@erased.invalid', v_user.id), 'name', 'Former user'));
@@ -8103,9 +8103,18 @@ CREATE OR REPLACE FUNCTION create_user_api_token(user_id uuid, token_hash bytea,
  SECURITY DEFINER
  SET search_path TO (tenant), 'extensions', 'pg_temp'
 AS $function$
+declare
+  v_id uuid;
 begin
   perform require_permission('users.update');
-  return make_api_token(user_id, token_hash, name, scoped, scopes, expires_at);
+  v_id := make_api_token(user_id, token_hash, name, scoped, scopes, expires_at);
+  -- The token also reads what is personal, such as absences and notifications, so the user is told.
+  perform notify_users(array_remove(array[user_id], current_user_id()), 'TOKEN_CREATED',
+    format('%s created the API token “%s” for you', user_name(current_user_id()), (select t.name from api_tokens t where t.id = v_id)),
+    format('It acts for you, %s. If you did not expect it, revoke it and contact your administrator.',
+      case when scoped then 'with the permissions ' || array_to_string(scopes, ', ') else 'with all your permissions' end),
+    'ApiToken', v_id::text);
+  return v_id;
 end;
 $function$;
 grant execute on function create_user_api_token(uuid,bytea,text,boolean,text[],timestamp with time zone) to office_api;
@@ -8243,7 +8252,7 @@ CREATE OR REPLACE FUNCTION default_notification_mail(kind notification_kind)
  IMMUTABLE
 AS $function$
   select case
-    when default_notification_mail.kind = 'NEW_LOGIN_ADDRESS' then 'AT_ONCE'
+    when default_notification_mail.kind in ('NEW_LOGIN_ADDRESS', 'TOKEN_CREATED') then 'AT_ONCE'
     when default_notification_mail.kind = 'EXPORT_COMPLETED' then 'OFF'
     else 'DAILY'
   end::notification_mail

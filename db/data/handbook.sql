@@ -666,6 +666,7 @@ to the top. Separate outages are not merged. Notifications are kept for 60 days.
 | `ABSENCE_DECIDED` | the absent user | another user approves, declines, cancels or enters it |
 | `BOOKING_CHANGED` | the user who booked | another user moves or cancels the booking; of a series, one notification with the number and the first of the changed bookings |
 | `TOKEN_EXPIRING` | the owner of the API token | it expires within seven days, once; not for tokens that live for seven days or less |
+| `TOKEN_CREATED` | the owner of the API token | another user creates it for them |
 | `WORK_HANDED_OVER` | the new owner | another user transfers somebody''s work to them by `handOver`, with the numbers |
 | `WATCH_MATCHED` | the owner of a [search watch](watches) | rows start or stop matching; the watch sets time and channel |
 | `NEW_LOGIN_ADDRESS` | the user who logs in | the address (IPv6: the /64 network) had no session in the last 90 days, and another one had |
@@ -674,7 +675,7 @@ to the top. Separate outages are not merged. Notifications are kept for 60 days.
 
 `notificationPreferences` has one row for each kind except `WATCH_MATCHED`, because each search watch has its own channels. `inInbox`: whether notifications of the kind are unread at first.
 `mail`: `OFF`, `AT_ONCE` (within a minute, even if it was read meanwhile) or `DAILY`, which sends one mail at 08:00 in the user''s time zone with the
-notifications that are still unread. `updateNotificationPreference` changes a row. By default `NEW_LOGIN_ADDRESS` is sent
+notifications that are still unread. `updateNotificationPreference` changes a row. By default `NEW_LOGIN_ADDRESS` and `TOKEN_CREATED` are sent
 at once, `EXPORT_COMPLETED` is not sent, and the other kinds are sent daily. A changed setting applies to later
 notifications. A repetition after the daily mail is in the next one.
 

@@ -149,9 +149,18 @@ comment on function create_my_api_token is 'Creates an API token that acts for t
 create or replace function create_user_api_token(
   user_id uuid, token_hash bytea, name text, scoped boolean, scopes text[], expires_at timestamptz
 ) returns uuid as $$
+declare
+  v_id uuid;
 begin
   perform require_permission('users.update');
-  return make_api_token(user_id, token_hash, name, scoped, scopes, expires_at);
+  v_id := make_api_token(user_id, token_hash, name, scoped, scopes, expires_at);
+  -- The token also reads what is personal, such as absences and notifications, so the user is told.
+  perform notify_users(array_remove(array[user_id], current_user_id()), 'TOKEN_CREATED',
+    format('%s created the API token “%s” for you', user_name(current_user_id()), (select t.name from api_tokens t where t.id = v_id)),
+    format('It acts for you, %s. If you did not expect it, revoke it and contact your administrator.',
+      case when scoped then 'with the permissions ' || array_to_string(scopes, ', ') else 'with all your permissions' end),
+    'ApiToken', v_id::text);
+  return v_id;
 end;
 $$ language plpgsql volatile security definer set search_path from current;
 comment on function create_user_api_token is 'Creates an API token that acts for another user; returns its id.';

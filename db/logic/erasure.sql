@@ -200,7 +200,7 @@ begin
   where j.kind = 'send_invitation' and j.input ->> 'invitationId' = i.id::text and i.user_id = v_user.id;
   perform replace_in_notifications(v_user.email, 'Former user');
   perform replace_in_notifications(user_name(v_user.id), 'Former user',
-    '{BOOKING_CHANGED,ABSENCE_REQUESTED,ABSENCE_DECIDED,WORK_HANDED_OVER,WATCH_MATCHED}');
+    '{BOOKING_CHANGED,ABSENCE_REQUESTED,ABSENCE_DECIDED,WORK_HANDED_OVER,WATCH_MATCHED,TOKEN_CREATED}');
   update users u set erased_at = now() where u.id = v_user.id;
   perform erase_personal_data('users', v_user.id, 'User',
     jsonb_build_object('email', format('erased-%s@erased.invalid', v_user.id), 'name', 'Former user'));

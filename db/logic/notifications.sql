@@ -1,7 +1,7 @@
 -- Notifications: creation, inbox, settings and mails.
 create or replace function default_notification_mail(kind notification_kind) returns notification_mail as $$
   select case
-    when default_notification_mail.kind = 'NEW_LOGIN_ADDRESS' then 'AT_ONCE'
+    when default_notification_mail.kind in ('NEW_LOGIN_ADDRESS', 'TOKEN_CREATED') then 'AT_ONCE'
     when default_notification_mail.kind = 'EXPORT_COMPLETED' then 'OFF'
     else 'DAILY'
   end::notification_mail

@@ -3,7 +3,7 @@
 create type notification_kind as enum (
   'EXPORT_COMPLETED', 'EXPORT_FAILED', 'JOB_FAILED', 'INVITATION_ACCEPTED', 'INVITATION_UNDELIVERABLE', 'IMPORT_ISSUES', 'ERP_DOWN',
   'SEARCH_DOWN', 'ABSENCE_REQUESTED', 'ABSENCE_DECIDED', 'BOOKING_CHANGED', 'TOKEN_EXPIRING', 'NEW_LOGIN_ADDRESS', 'WATCH_MATCHED',
-  'WORK_HANDED_OVER'
+  'WORK_HANDED_OVER', 'TOKEN_CREATED'
 );
 comment on type notification_kind is 'The kind of event that a notification reports.';
 create type notification_mail as enum ('OFF', 'AT_ONCE', 'DAILY');

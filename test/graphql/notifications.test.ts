@@ -159,7 +159,7 @@ describe("the settings", () => {
   test("exist for each kind, and changes are audited", async () => {
     const { token, userId } = await person();
     const { data } = await ask("{ notificationPreferences { kind inInbox mail } }", {}, token);
-    expect(data.notificationPreferences).toHaveLength(14);
+    expect(data.notificationPreferences).toHaveLength(15);
     expect(data.notificationPreferences).toContainEqual({
       kind: "NEW_LOGIN_ADDRESS",
       inInbox: true,
@@ -225,7 +225,7 @@ describe("the settings", () => {
     ]);
     await schedule();
     const { data } = await ask("{ notificationPreferences { kind } }", {}, token);
-    expect(data.notificationPreferences).toHaveLength(14);
+    expect(data.notificationPreferences).toHaveLength(15);
   });
 });
 
@@ -420,7 +420,7 @@ describe("notifications are created for", () => {
   });
 
   test("completed exports of the user but not of tokens", async () => {
-    const { token, userId } = await person();
+    const { token, userId } = await person(["exports.create", "products.read"]);
     const { tokenId } = await insertApiToken(service.database, userId, null);
     for (const by of [null, tokenId]) {
       const [job] = await sql<{ id: string }>(
@@ -508,6 +508,42 @@ describe("notifications are created for", () => {
         entity: "Session",
       },
     ]);
+  });
+
+  test("API tokens that another user creates for the owner", async () => {
+    const admin = await person(["users.update", "products.read", "orders.read"]);
+    await sql("update users set name = 'Ida Lund' where id = $1", [admin.userId]);
+    const { token, userId } = await person(["products.read", "orders.read"]);
+    const create = async (owner: string, input: Record<string, unknown>) => {
+      const { errors } = await ask(
+        "mutation ($owner: ID!, $input: CreateApiTokenInput!) { createUserApiToken(userId: $owner, input: $input) { id } }",
+        { owner, input },
+        admin.token,
+      );
+      expect(errors).toBeUndefined();
+    };
+    await create(userId, { name: "Robot" });
+    await create(userId, { name: "Orders", scopes: ["products.read", "orders.read"] });
+    await create(admin.userId, { name: "Own" });
+    expect(await inbox(token)).toMatchObject([
+      {
+        kind: "TOKEN_CREATED",
+        title: "Ida Lund created the API token “Orders” for you",
+        body: expect.stringMatching(
+          /^It acts for you, with the permissions products\.read, orders\.read\. If you/,
+        ),
+        entity: "ApiToken",
+      },
+      {
+        title: "Ida Lund created the API token “Robot” for you",
+        body: expect.stringMatching(/^It acts for you, with all your permissions\. If you/),
+      },
+    ]);
+    expect(await inbox(admin.token)).toEqual([]);
+    const mails = await sql("select from notifications where user_id = $1 and mail_at <= now()", [
+      userId,
+    ]);
+    expect(mails).toHaveLength(2);
   });
 
   test("API tokens that expire within seven days, once", async () => {
