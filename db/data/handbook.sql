@@ -914,7 +914,8 @@ mutation { createListExport(input: {
    products](#which-products) and [Formats](#formats). A template of another list is for `createListExport`.
 2. `exportJob(id)` and `exportJobs` need `exports.read` and show the progress. There is no subscription: ask again every
    second or two.
-3. `GET /exports/<id>/download` needs `exports.read` and answers `{"url"}`; a browser that follows a link is sent there. For 300 seconds a browser saves
+3. `GET /exports/<id>/download` needs `exports.read`, and for the file of a list the permissions of its rows and columns
+   at that moment. It answers `{"url"}`; a browser that follows a link is sent there. For 300 seconds a browser saves
    the file from this address under the name of the template. Otherwise the answer is `{"error": {"code", "message"}}`.
 
 | field of `exportJob` | meaning |
@@ -928,7 +929,7 @@ mutation { createListExport(input: {
 
 | status of the download | reason |
 | --- | --- |
-| 401, 403 | no valid token; a token without `exports.read` |
+| 401, 403 | no valid token; a token without `exports.read`, or without what the file of a list needs |
 | 404 | no export with this id, or someone else''s |
 | 409 | waiting, running, failed or cancelled; the message says which, and why it failed |
 | 410 | removed after `EXPORT_RETENTION_DAYS`: start the export again |
@@ -940,7 +941,7 @@ mutation { createListExport(input: {
   `exports.read`.
 - `cancelExportJob` stops an export within two seconds. `deleteExportJob` removes it with its file.
 - The export runs with the permissions that its principal has **when it runs**. If the user was deactivated or lost
-  `products.read`, or the token was revoked, the export fails and says so.
+  `products.read`, or the token was revoked, before or while it runs, the export fails and says so.
 - Values that the principal may not see stay empty, with a note. Ratings need `reviewers.read`, and fields of related rows
   need the permission of their list.
 - All products of a file are read from one snapshot.

@@ -46,7 +46,8 @@ export function makeCalendarFeedsPlugin({
           Creates a secret address from which a calendar program reads the caller's bookings and absences, and campaigns
           while the caller holds \`campaigns.read\`.
           """
-          createCalendarFeed(input: CreateCalendarFeedInput!): CalendarFeed! @scope(guard: "session")
+          createCalendarFeed(input: CreateCalendarFeedInput!): CalendarFeed!
+            @scope(guard: "session")
         }
       `,
       objects: {
