@@ -10536,13 +10536,18 @@ $function$;
 CREATE OR REPLACE FUNCTION format_problem(template export_templates, format text)
  RETURNS text
  LANGUAGE sql
- IMMUTABLE
+ STABLE
 AS $function$
   select case
     when upper(format_problem.format) = 'XLSX' then null
     when format_problem.template.kind = 'FORM' then format('a FORM can be exported as XLSX only, not %s', upper(format_problem.format))
     when format_problem.template.workbook_id is not null
       then format('a template that is an uploaded workbook can be exported as XLSX only, not %s', upper(format_problem.format))
+    -- Its lines are objects with the fields as keys.
+    when upper(format_problem.format) = 'JSONL' then (
+      select format('the template shows %s twice, which JSONL cannot', f)
+      from unnest(template_fields(format_problem.template)) as f group by f having count(*) > 1 order by f limit 1
+    )
   end
 $function$;
 comment on function format_problem(export_templates,text) is 'The reason why a template cannot be exported in a format; null when it can.';

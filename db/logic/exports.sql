@@ -26,8 +26,13 @@ create or replace function format_problem(template export_templates, format text
     when format_problem.template.kind = 'FORM' then format('a FORM can be exported as XLSX only, not %s', upper(format_problem.format))
     when format_problem.template.workbook_id is not null
       then format('a template that is an uploaded workbook can be exported as XLSX only, not %s', upper(format_problem.format))
+    -- Its lines are objects with the fields as keys.
+    when upper(format_problem.format) = 'JSONL' then (
+      select format('the template shows %s twice, which JSONL cannot', f)
+      from unnest(template_fields(format_problem.template)) as f group by f having count(*) > 1 order by f limit 1
+    )
   end
-$$ language sql immutable;
+$$ language sql stable;
 comment on function format_problem is 'The reason why a template cannot be exported in a format; null when it can.';
 
 create or replace function require_template(id uuid, entity text, format text) returns export_templates as $$

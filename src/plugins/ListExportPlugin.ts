@@ -68,7 +68,7 @@ export const ListExportPlugin: GraphileConfig.Plugin = extendSchema((build) => {
     const columns = underPath("input", () =>
       template
         ? listColumns(build, table, template.fields, () => ["templateId"])
-        : listColumns(build, table, input.columns ?? null),
+        : listColumns(build, table, withoutRepetition(input.columns ?? null)),
     );
     const { count, most } = await countRows(client, found);
     if (count === 0) throw refusal("query", "no row matches");
@@ -197,6 +197,17 @@ export const ListExportPlugin: GraphileConfig.Plugin = extendSchema((build) => {
 
 function refusal(field: string, reason: string): PublicError {
   return badUserInput(`${field}: ${reason}`, { path: ["input", field] });
+}
+
+/** @throws PublicError for a column that is named twice, whose values would have one key in JSON Lines */
+function withoutRepetition(columns: string[] | null): string[] | null {
+  const seen = new Set<string>();
+  for (const name of columns ?? []) {
+    if (seen.has(name))
+      throw badUserInput(`columns: \`${name}\` is named twice`, { path: ["columns"] });
+    seen.add(name);
+  }
+  return columns;
 }
 
 /** @throws PublicError for a template of another list, or one that cannot have the format */

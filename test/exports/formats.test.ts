@@ -190,6 +190,19 @@ describe("CSV and JSONL are rejected", () => {
     });
   });
 
+  test("for a template that shows a field twice: JSONL, whose lines have the fields as keys", async () => {
+    const templateId = await exports.makeTemplate("TABLE", [{ field: "name" }, { field: "name" }]);
+    const ask = (format: string) =>
+      exports.service.ask(create, {
+        token: exports.exporter.token,
+        variables: { input: { templateId, productIds: ids.slice(0, 1), format } },
+      });
+    expect((await ask("JSONL")).errors?.[0]?.message).toBe(
+      "format: the template shows name twice, which JSONL cannot",
+    );
+    expect((await ask("CSV")).errors).toBeUndefined();
+  });
+
   test("for an uploaded workbook, even when it is added after the request", async () => {
     const { pool } = exports.service.database;
     const templateId = await exports.makeTemplate("TABLE", [{ field: "name" }]);

@@ -180,6 +180,11 @@ describe("createListExport", () => {
       "orderBy: `PLACED_ATT_ASC` is not an order of this list (did you mean `PLACED_AT_ASC`, ",
     ],
     ["a search without rows", { entity: "orders", query: "nothing" }, "query: no row matches"],
+    [
+      "a column that is named twice",
+      { entity: "orders", columns: ["status", "erpOrderNumber", "status"] },
+      "columns: `status` is named twice",
+    ],
     ["no column", { entity: "orders", columns: [] }, "columns: name 1 to 200 columns"],
   ])("rejects %s", async (_what, input, message) => {
     const { code, message: actual } = refusal(await ask(input));
