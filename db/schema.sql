@@ -1597,6 +1597,7 @@ The advertised price, free text of 1 to 64 characters.';
 
 comment on column campaigns.author_user_id is '@list 6
 @title Author
+@choices isActive:true
 The user who is responsible for the campaign.';
 
 comment on column campaigns.medium is '@list 2
@@ -11586,6 +11587,7 @@ AS $function$
     ('column view-column attribute function', 'widget', '<widget>', '^(color|url|email|image|long|markdown|code|money|percent|row|file|list)$', false, null),
     ('column view-column attribute function', 'unit', '<unit>', p.some, false, null),
     ('column view-column attribute function', 'list', '<place>` or `@list off', '^(off|[1-9]\d?)$', false, null),
+    ('column', 'choices', '<query>', p.some, false, null),
     ('column view-column function', 'section', '<heading>', p.some, false, null),
     ('column view-column attribute function', 'tone', '<VALUE> ok`, `warn`, `bad` or `info', '^\w+ (ok|warn|bad|info)$', true, null),
     ('table', 'searchCollection', '<name>', p.some, false, null),

@@ -72,6 +72,7 @@ comment on column campaigns.price is '@searchIndex searchable
 The advertised price, free text of 1 to 64 characters.';
 comment on column campaigns.author_user_id is '@list 6
 @title Author
+@choices isActive:true
 The user who is responsible for the campaign.';
 comment on column campaigns.medium is '@list 2
 @searchIndex facet

@@ -25,7 +25,7 @@ import {
 import type { ConsoleArgument, EntityField } from "./entityDescription.ts";
 import { type Parent, parentsOf, relationsOf } from "./consoleReferences.ts";
 import { reportsOf } from "./consoleReports.ts";
-import { defaultQuery, rejectDefaultQuery } from "./defaultQuery.ts";
+import { defaultQuery, rejectDefaultQuery } from "./queryTags.ts";
 import {
   type Table,
   type Tags,

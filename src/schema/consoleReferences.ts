@@ -10,6 +10,7 @@ import {
 import type { PgCodecRelation, PgResource } from "postgraphile/@dataplan/pg";
 import type { EntityParent, EntityReference, EntityRelation } from "./entityDescription.ts";
 import { type Table, type Tags, labelFields, tagText, titleOfRow } from "./labels.ts";
+import { choicesQuery } from "./queryTags.ts";
 import { insideSentence, titleOf } from "./rowNames.ts";
 import { relationField } from "./relationField.ts";
 
@@ -49,8 +50,11 @@ export function referencesOf(
       nameField,
       detailField,
       colorField,
+      choices: choicesQuery(build, table, column, remoteResource as Table),
     });
   }
+  for (const column of Object.keys(table.codec.attributes))
+    if (!found.get(column)) choicesQuery(build, table, column, null);
   return found;
 }
 
@@ -86,6 +90,7 @@ export function referenceByName(
         nameField,
         detailField,
         colorField,
+        choices: null,
       };
   }
   return null;
@@ -117,7 +122,10 @@ export function referenceOfArgument(
   const { keyField, nameField, detailField, colorField } = labelFields(build, table);
   if (keyField !== "id") return null;
   const titleOne = titleOfRow(build, table);
-  return { entity, titleOne, field: null, keyField, nameField, detailField, colorField };
+  return {
+    ...{ entity, titleOne, field: null, keyField, nameField, detailField, colorField },
+    choices: null,
+  };
 }
 
 /** The relations of a table in both directions, by name. */

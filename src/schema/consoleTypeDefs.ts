@@ -609,6 +609,10 @@ export const consoleTypeDefs = gql`
     The field with the colour of the other row.
     """
     colorField: String
+    """
+    The search that a row must match to be offered in a form.
+    """
+    choices: String
   }
 
   """

@@ -100,6 +100,8 @@ export interface EntityReference {
   /** The field that distinguishes rows with the same name, and replaces a missing name. */
   detailField: string | null;
   colorField: string | null;
+  /** The search that a row must match to be offered in a form; null for all rows. */
+  choices: string | null;
 }
 
 /** Rows of another table that refer to a row of this one. */

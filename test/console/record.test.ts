@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import type { Browser, Page, Request } from "playwright-core";
 import { launchBrowser } from "../helpers/console/browser.ts";
-import { type Journey, tabTo, withJourney } from "../helpers/console/journey.ts";
+import { type Journey, tabTo, takeFirstChoice, withJourney } from "../helpers/console/journey.ts";
 import { type Service, startService } from "../helpers/service.ts";
 import { waitFor } from "../helpers/waitFor.ts";
 
@@ -89,6 +89,35 @@ test("a user who may not read other users is the author of a new campaign", asyn
     [userId],
   );
   expect(rows).toEqual([{ title: "Harvest" }]);
+});
+
+test("a form offers only the rows that the tag @choices names, and keeps another one", async () => {
+  const boss = await service.login(["campaigns.read", "campaigns.update", "users.read"]);
+  const { userId: present } = await service.login([], "quirina-present@example.com");
+  const { userId: former } = await service.login([], "quirina-former@example.com");
+  const { pool } = service.database;
+  await pool.query("update users set is_active = false where id = $1", [former]);
+  const { rows } = await pool.query<{ id: string }>(
+    `insert into campaigns (title, price, author_user_id, medium, scheduled_at)
+     values ('Old harvest', 'DKK 89', $1, 'WEB', '2040-01-01 08:00Z') returning id`,
+    [former],
+  );
+  const authorOf = async () =>
+    (await pool.query("select author_user_id from campaigns where id = $1", [rows[0]?.id])).rows;
+  await withJourney({ browser, service }, { token: boss.token }, async ({ page, open }) => {
+    await open(`/campaigns/${rows[0]?.id}`);
+    await page.getByLabel(/^Note/).fill("Kept.");
+    await save(page);
+    await saved(page).waitFor();
+    expect(await authorOf()).toEqual([{ author_user_id: former }]);
+    await page.locator("[data-field=authorUserId] input").fill("quirina");
+    const choices = page.getByRole("option");
+    await choices.getByText("quirina-present").first().waitFor();
+    expect(await choices.filter({ hasText: "quirina" }).count()).toBe(1);
+    await takeFirstChoice(page);
+    await save(page);
+    await waitFor("the new author", async () => (await authorOf())[0]?.author_user_id === present);
+  });
 });
 
 describe("two windows on one product", () => {

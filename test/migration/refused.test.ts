@@ -156,6 +156,25 @@ const refusals: Refused[] = [
     ],
   },
   {
+    what: "offers choices by a field that the other table does not have",
+    sql: sound
+      .replace("name text not null", "name text not null, wine_type_id uuid references wine_types")
+      .concat(
+        " create index cellars_wine_type_id_idx on cellars (wine_type_id);",
+        " comment on column cellars.wine_type_id is '@choices colr:red';",
+      ),
+    says: [
+      "The tag @choices of cellars.wine_type_id: query: `colr` is not a field that can be searched (did you mean `color`?) at position 1",
+    ],
+  },
+  {
+    what: "offers choices for a column without a reference",
+    sql: sound.replace("'What it is", "'@choices name:deep\nWhat it is"),
+    says: [
+      "The tag @choices of cellars.name: the column refers to no table with a list in the console",
+    ],
+  },
+  {
     what: "offers mutations of a table without an id",
     sql: sound
       .replace("id uuid primary key default uuidv7(), name text not null", "name text primary key")

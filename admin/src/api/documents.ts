@@ -83,8 +83,8 @@ export function childRowsDocument(
   return `query Below($query: String!${variables}) { upper: ${pagesOf(upper)}(query: $query, first: 1) { nodes { rows: ${list} } } }`;
 }
 
-export const suggestionsDocument = `query Suggestions($entity: String!, $text: String!, $first: Int! = 8) {
-  suggestions(entity: $entity, text: $text, first: $first) { id name detail color }
+export const suggestionsDocument = `query Suggestions($entity: String!, $text: String!, $first: Int! = 8, $query: String) {
+  suggestions(entity: $entity, text: $text, first: $first, query: $query) { id name detail color }
 }`;
 
 /** The suggestions of several lists, each under the name of its list. */
@@ -165,5 +165,5 @@ fragment field on EntityField {
   name title description kind widget unit unitOne currencyField isList isNullable isInputOnly onCreate onUpdate maxLength minimum maximum decimals
   defaultValue orderBy searchName place section
   values { value title tone }
-  reference { entity titleOne field keyField nameField detailField colorField }
+  reference { entity titleOne field keyField nameField detailField colorField choices }
 }`;

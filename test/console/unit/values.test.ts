@@ -149,6 +149,7 @@ describe("form values", () => {
       nameField: "key",
       detailField: null,
       colorField: null,
+      choices: null,
     };
     const keys = field("permissionKeys", "REFERENCE", {
       isList: true,

@@ -213,11 +213,11 @@ export function ReferenceEditor({
   const first = choiceCount(reference.nameField !== "id");
   const wanted = text === nameOf(selected) ? "" : text.trim();
   const found = useQuery({
-    queryKey: ["suggestions", reference.entity, wanted],
+    queryKey: ["suggestions", reference.entity, reference.choices, wanted],
     queryFn: ({ signal }) =>
       ask<{ suggestions: Suggestion[] }>(
         suggestionsDocument,
-        { entity: reference.entity, text: wanted, first },
+        { entity: reference.entity, text: wanted, first, query: reference.choices },
         { signal },
       ),
     enabled: isOpen || taken !== null,
