@@ -24,7 +24,7 @@ function versionedTables(build: GraphileBuild.Build): Map<string, Table> {
   return new Map(tables.map((table) => [build.inflection.tableType(table.codec), table]));
 }
 
-/** The table whose row a mutation changes: `updateUser(id, …)`, `deleteUser(id)` or the action `activateUser(id)`. */
+/** The table whose row a mutation changes: `updateUser(id, …)`, `deleteUser(id)` or the action `approveAbsence(id)`. */
 function changedTable(
   build: GraphileBuild.Build,
   { fieldName, calledFunction }: GraphileBuild.ScopeObjectFieldsField,
