@@ -4026,6 +4026,27 @@ A right that roles grant and operations require.';
 comment on column permissions.key is 'The key of the permission, such as `campaigns.read`.';
 comment on column permissions.description is 'What the permission allows.';
 
+create table personal_names (
+  subject text not null,
+  entity text not null,
+  reference text not null,
+  name text not null,
+  constraint personal_names_pkey PRIMARY KEY (subject, entity, reference, name)
+);
+alter table personal_names enable row level security, force row level security;
+
+create policy personal_names_owner on personal_names for all to office_owner
+  using (true)
+  with check (true);
+
+comment on table personal_names is '@internal
+@audit off because it repeats the tags of migrations
+The names of all columns that ever held personal data, as the audit log has them. An erasure finds the values of columns that were renamed or dropped.';
+comment on column personal_names.subject is 'The entity type of the person.';
+comment on column personal_names.entity is 'The entity type of the row.';
+comment on column personal_names.reference is 'The name of the column that refers to the person; empty for the row of the person.';
+comment on column personal_names.name is 'The name of the column.';
+
 create table product_images (
   id uuid not null default uuidv7(),
   product_id uuid not null,
@@ -6496,6 +6517,18 @@ grant execute on function audit_values(jsonb,text[]) to office_api;
 
 comment on function audit_values(jsonb,text[]) is '@behavior -queryField -typeField
 Changed values with timestamps in the format of the API.';
+
+CREATE OR REPLACE FUNCTION audited_rows_of(entity_type text, reference text, id uuid)
+ RETURNS text[]
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select array(
+    select distinct a.entity_id from audit_log a
+    where a.entity_type = audited_rows_of.entity_type and a.operation in ('CREATE', 'UPDATE', 'DELETE')
+      and audited_rows_of.id::text in (a.before ->> audited_rows_of.reference, a.after ->> audited_rows_of.reference))
+$function$;
+comment on function audited_rows_of(text,text,uuid) is 'The ids of the rows that refer to a row, or did once, by the audit log.';
 
 CREATE OR REPLACE FUNCTION authenticate(token_hash bytea, idle_hours integer)
  RETURNS TABLE(user_id uuid, session_id uuid, permissions text[], scoped boolean)
@@ -9401,15 +9434,9 @@ declare
 begin
   perform set_config('office.erasing', 'on', true);
   for v_part in
-    select p.relation, p.reference, array_agg(p.name) as columns,
-      array_agg(coalesce(comment_tags(col_description(p.relation, a.attnum)) ->> 'auditName', camel_case(p.name))) as names,
-      a.audit[1] as entity, coalesce(a.audit[2], 'id') as key
-    from personal_columns(subject) as p
-      join lateral (
-        select n.attnum, regexp_match(table_tags(p.relation) ->> 'audit', '^(?!off\y)(\w+)(?:\s+(?!except\y)(\w+))?') as audit
-        from pg_attribute n where n.attrelid = p.relation and n.attname = p.name
-      ) as a on true
-    group by 1, 2, 5, 6
+    select p.relation, p.reference, array_agg(p.name) as columns, array_agg(p.audit_name) as names, p.entity, p.key
+    from personal_parts(subject) as p
+    group by p.relation, p.reference, p.entity, p.key
     -- The subject first: triggers copy its name into other tables.
     order by p.reference is not null, p.relation::text
   loop
@@ -9425,13 +9452,22 @@ begin
     ) into v_ids using id;
     -- Also rows that belonged to the subject once: those that were deleted or handed over.
     if v_part.reference is not null then
-      v_ids := v_ids || array(
-        select distinct a.entity_id from audit_log a
-        where a.entity_type = v_part.entity and a.operation in ('CREATE', 'UPDATE', 'DELETE')
-          and erase_personal_data.id::text in (a.before ->> camel_case(v_part.reference), a.after ->> camel_case(v_part.reference)));
+      v_ids := v_ids || audited_rows_of(v_part.entity, camel_case(v_part.reference), id);
     end if;
     perform erase_audit_values(v_erasure, v_part.entity, v_ids, v_part.names);
     delete from search_watch_notices n where n.row_id::text = any (v_ids);
+  end loop;
+  -- Values of columns and tables that were renamed or dropped are in the audit log only.
+  for v_part in
+    select f.entity, f.reference, array_agg(f.name) as names
+    from personal_names f
+    where f.subject = erase_personal_data.entity_type and not exists (
+      select from personal_parts(erase_personal_data.subject) as p
+      where (p.entity, coalesce(camel_case(p.reference), ''), p.audit_name) = (f.entity, f.reference, f.name))
+    group by f.entity, f.reference
+  loop
+    perform erase_audit_values(v_erasure, v_part.entity,
+      case v_part.reference when '' then array[id::text] else audited_rows_of(v_part.entity, v_part.reference, id) end, v_part.names);
   end loop;
   perform set_config('office.erasing', '', true);
   perform end_list_exports();
@@ -12888,6 +12924,18 @@ AS $function$
 $function$;
 comment on function personal_columns(regclass) is 'The columns with personal data of the rows of a table, also those of other tables.';
 
+CREATE OR REPLACE FUNCTION personal_parts(subject regclass)
+ RETURNS TABLE(relation regclass, reference text, name text, audit_name text, entity text, key text)
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select p.relation, p.reference, p.name,
+    coalesce(comment_tags(col_description(p.relation, n.attnum)) ->> 'auditName', camel_case(p.name)), a.audit[1], coalesce(a.audit[2], 'id')
+  from personal_columns(personal_parts.subject) as p
+    join pg_attribute n on n.attrelid = p.relation and n.attname = p.name,
+    lateral regexp_match(table_tags(p.relation) ->> 'audit', '^(?!off\y)(\w+)(?:\s+(?!except\y)(\w+))?') as a(audit)
+$function$;
+
 CREATE OR REPLACE FUNCTION placeholder_fields(kind export_template_kind)
  RETURNS TABLE(field text, kind_of_field export_field_kind)
  LANGUAGE plpgsql
@@ -13956,6 +14004,18 @@ begin
     left(refuse_unknown_field.field, 100), v_near), jsonb_build_object('path', refuse_unknown_field.path));
 end;
 $function$;
+
+CREATE OR REPLACE FUNCTION remember_personal_names()
+ RETURNS void
+ LANGUAGE sql
+AS $function$
+  insert into personal_names (subject, entity, reference, name)
+  select s.entity, p.entity, coalesce(camel_case(p.reference), ''), p.audit_name
+  from (values ('customers', 'Customer'), ('users', 'User')) as s(relation, entity), personal_parts(s.relation::regclass) as p
+  where p.entity is not null
+  on conflict do nothing
+$function$;
+comment on function remember_personal_names() is 'Adds the columns with personal data of this moment to those that ever held some.';
 
 CREATE OR REPLACE FUNCTION remove_ai_messages_after(conversation_id text, id text)
  RETURNS boolean

@@ -19,6 +19,27 @@ returns table (relation regclass, reference text, name text, instead text) as $$
 $$ language sql stable;
 comment on function personal_columns is 'The columns with personal data of the rows of a table, also those of other tables.';
 
+-- The same columns with the names of the audit log; without an entity type for a table without audit.
+create or replace function personal_parts(subject regclass)
+returns table (relation regclass, reference text, name text, audit_name text, entity text, key text) as $$
+  select p.relation, p.reference, p.name,
+    coalesce(comment_tags(col_description(p.relation, n.attnum)) ->> 'auditName', camel_case(p.name)), a.audit[1], coalesce(a.audit[2], 'id')
+  from personal_columns(personal_parts.subject) as p
+    join pg_attribute n on n.attrelid = p.relation and n.attname = p.name,
+    lateral regexp_match(table_tags(p.relation) ->> 'audit', '^(?!off\y)(\w+)(?:\s+(?!except\y)(\w+))?') as a(audit)
+$$ language sql stable;
+
+-- Runs with each migration, before a later one renames or drops a column or a table.
+create or replace function remember_personal_names() returns void as $$
+  insert into personal_names (subject, entity, reference, name)
+  select s.entity, p.entity, coalesce(camel_case(p.reference), ''), p.audit_name
+  from (values ('customers', 'Customer'), ('users', 'User')) as s(relation, entity), personal_parts(s.relation::regclass) as p
+  where p.entity is not null
+  on conflict do nothing
+$$ language sql volatile;
+comment on function remember_personal_names is 'Adds the columns with personal data of this moment to those that ever held some.';
+select remember_personal_names();
+
 create or replace function erased_values(relation regclass, subject regclass) returns jsonb as $$
   select jsonb_object_agg(p.name, p.instead)
   from personal_columns(erased_values.subject) as p where p.relation = erased_values.relation
@@ -73,6 +94,14 @@ create or replace function erasure_digest(erasure_id uuid) returns text as $$
 $$ language sql stable;
 comment on function erasure_digest is 'SHA-256 over the audit rows that an erasure changed.';
 
+create or replace function audited_rows_of(entity_type text, reference text, id uuid) returns text[] as $$
+  select array(
+    select distinct a.entity_id from audit_log a
+    where a.entity_type = audited_rows_of.entity_type and a.operation in ('CREATE', 'UPDATE', 'DELETE')
+      and audited_rows_of.id::text in (a.before ->> audited_rows_of.reference, a.after ->> audited_rows_of.reference))
+$$ language sql stable;
+comment on function audited_rows_of is 'The ids of the rows that refer to a row, or did once, by the audit log.';
+
 create or replace function erase_personal_data(subject regclass, id uuid, entity_type text, instead jsonb default '{}') returns void as $$
 declare
   v_erasure uuid := uuidv7();
@@ -81,15 +110,9 @@ declare
 begin
   perform set_config('office.erasing', 'on', true);
   for v_part in
-    select p.relation, p.reference, array_agg(p.name) as columns,
-      array_agg(coalesce(comment_tags(col_description(p.relation, a.attnum)) ->> 'auditName', camel_case(p.name))) as names,
-      a.audit[1] as entity, coalesce(a.audit[2], 'id') as key
-    from personal_columns(subject) as p
-      join lateral (
-        select n.attnum, regexp_match(table_tags(p.relation) ->> 'audit', '^(?!off\y)(\w+)(?:\s+(?!except\y)(\w+))?') as audit
-        from pg_attribute n where n.attrelid = p.relation and n.attname = p.name
-      ) as a on true
-    group by 1, 2, 5, 6
+    select p.relation, p.reference, array_agg(p.name) as columns, array_agg(p.audit_name) as names, p.entity, p.key
+    from personal_parts(subject) as p
+    group by p.relation, p.reference, p.entity, p.key
     -- The subject first: triggers copy its name into other tables.
     order by p.reference is not null, p.relation::text
   loop
@@ -105,13 +128,22 @@ begin
     ) into v_ids using id;
     -- Also rows that belonged to the subject once: those that were deleted or handed over.
     if v_part.reference is not null then
-      v_ids := v_ids || array(
-        select distinct a.entity_id from audit_log a
-        where a.entity_type = v_part.entity and a.operation in ('CREATE', 'UPDATE', 'DELETE')
-          and erase_personal_data.id::text in (a.before ->> camel_case(v_part.reference), a.after ->> camel_case(v_part.reference)));
+      v_ids := v_ids || audited_rows_of(v_part.entity, camel_case(v_part.reference), id);
     end if;
     perform erase_audit_values(v_erasure, v_part.entity, v_ids, v_part.names);
     delete from search_watch_notices n where n.row_id::text = any (v_ids);
+  end loop;
+  -- Values of columns and tables that were renamed or dropped are in the audit log only.
+  for v_part in
+    select f.entity, f.reference, array_agg(f.name) as names
+    from personal_names f
+    where f.subject = erase_personal_data.entity_type and not exists (
+      select from personal_parts(erase_personal_data.subject) as p
+      where (p.entity, coalesce(camel_case(p.reference), ''), p.audit_name) = (f.entity, f.reference, f.name))
+    group by f.entity, f.reference
+  loop
+    perform erase_audit_values(v_erasure, v_part.entity,
+      case v_part.reference when '' then array[id::text] else audited_rows_of(v_part.entity, v_part.reference, id) end, v_part.names);
   end loop;
   perform set_config('office.erasing', '', true);
   perform end_list_exports();

@@ -22,7 +22,7 @@ interface OpenFunction {
 const guardsOfPlugins: Record<string, string> = {
   claim_idempotency_key: "principal",
   create_my_api_token: "principal",
-  create_calendar_feed: "login",
+  create_calendar_feed: "session",
   save_search_watch: "login",
   create_user_api_token: "users.update",
   bootstrap_first_user: "public",
