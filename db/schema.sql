@@ -15660,6 +15660,13 @@ AS $function$
     select c.oid, comment_tags(d.description) as tags
     from pg_class c left join pg_description d on d.classoid = 'pg_class'::regclass and d.objoid = c.oid and d.objsubid = 0
     where c.relnamespace = (select current_schema()::regnamespace) and c.relkind in ('r', 'p') and not c.relispartition
+  ),
+  functions as materialized (
+    select p.oid, p.proname, p.prosecdef, p.provolatile, comment_tags(d.description) ->> 'guard' as guard,
+      coalesce(pg_get_function_sqlbody(p.oid), p.prosrc) ~ '\m(require_\w+|has_\w*permission\w*|current_user_id|current_permissions)\(' as checks,
+      coalesce(pg_get_function_sqlbody(p.oid), p.prosrc) as body
+    from pg_proc p left join pg_description d on d.classoid = 'pg_proc'::regclass and d.objoid = p.oid
+    where p.pronamespace = (select current_schema()::regnamespace)
   )
   select format('column %s.%I: lists are ordered by it; write `text collate display_order` for what people read, `text collate "C"` for codes',
     t.oid::regclass, a.attname)
@@ -15682,11 +15689,15 @@ AS $function$
   union all
   -- A query without any check of the caller shows rows that the policies hide.
   select format('function %s: is a query with the privileges of its owner and does not check the caller, so it may show rows that the policies hide; write `security invoker`, or check by `require_permission`',
-    p.oid::regprocedure)
-  from pg_proc p left join pg_description d on d.classoid = 'pg_proc'::regclass and d.objoid = p.oid
-  where p.pronamespace = (select current_schema()::regnamespace) and p.prosecdef and p.provolatile <> 'v'
-    and comment_tags(d.description) ->> 'guard' <> 'public'
-    and coalesce(pg_get_function_sqlbody(p.oid), p.prosrc) !~ '\m(require_\w+|has_\w*permission\w*|current_user_id|current_permissions)\('
+    f.oid::regprocedure)
+  from functions f
+  where f.prosecdef and f.provolatile <> 'v' and f.guard <> 'public' and not f.checks
+  union all
+  -- So does a mutation whose guard names no permission; it may check by a function that it calls.
+  select format('function %s: is a mutation with the privileges of its owner and does not check the caller, so everyone whom `@guard %s` lets through may do it; name a permission there, or check by `require_permission`',
+    f.oid::regprocedure, f.guard)
+  from functions f, lateral (select '\m(' || string_agg(distinct c.proname, '|') || ')\(' from functions c where c.checks) as k(names)
+  where f.prosecdef and f.provolatile = 'v' and f.guard ~ '^(principal|login|session)$' and not f.checks and f.body !~ k.names
   union all
   -- Restoring the other row would bring back less than its deletion removed.
   select format('table %s: its rows are deleted with those of %s and do not return with them; add `@create <permission>`, which also says who may restore them',

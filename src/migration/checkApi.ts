@@ -1,5 +1,6 @@
 import type { GraphQLSchema } from "graphql";
 import type pg from "pg";
+import { describeNamingConflict } from "./namingConflict.ts";
 import { buildApi } from "./printApi.ts";
 import { ApiError } from "./refusals.ts";
 
@@ -14,7 +15,7 @@ export async function checkApi(client: pg.ClientBase, tenant: string): Promise<G
     const message = error instanceof Error ? error.message : String(error);
     const reason = message.startsWith("A type naming conflict")
       ? `${message.trim()}\n  Give the new one another name by the tag \`@name\`.`
-      : message;
+      : (describeNamingConflict(message) ?? message);
     throw new ApiError(
       `No API can be built from this schema; nothing was changed:\n  - ${reason}`,
       {

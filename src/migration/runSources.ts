@@ -176,7 +176,9 @@ function adviceOfLogic({ code, message }: DatabaseError, later: readonly SqlFile
   const name = code === "42883" ? /^function (\w+)\(/.exec(message)?.[1] : undefined;
   const file = later.find(({ text }) => text.includes(`create or replace function ${name}(`));
   return file
-    ? [`${shownPath(file.path)} makes it, after all migrations: move this statement to \`logic\``]
+    ? [
+        `${shownPath(file.path)} makes it, after all migrations: move this statement to \`logic\`; instead of the default of a column, write a trigger there by \`ensure_trigger\``,
+      ]
     : [];
 }
 

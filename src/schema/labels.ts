@@ -106,6 +106,9 @@ export function labelColumns(build: GraphileBuild.Build, resource: PgResource): 
   };
 }
 
+/** Widgets of texts that name no row. */
+const namelessWidgets = ["image", "url", "file", "color"];
+
 /** The first column of text, preferably one that is always set. A column with a default names no row. */
 function textColumn(
   attributes: PgCodecWithAttributes["attributes"],
@@ -116,7 +119,8 @@ function textColumn(
     return (
       attribute !== undefined &&
       innerCodec(attribute.codec).name === "text" &&
-      attribute.extensions?.defaultText === undefined
+      attribute.extensions?.defaultText === undefined &&
+      !namelessWidgets.includes(tagText(attribute.extensions?.tags, "widget") ?? "")
     );
   });
   return texts.find((column) => attributes[column]?.notNull) ?? texts[0];

@@ -67,6 +67,18 @@ describe("lists", () => {
     });
   });
 
+  test("widen the column of a number that is longer than usual", async () => {
+    const price = (amount: number) =>
+      service.database.pool.query("update wh_price_agreements set price = $1", [amount]);
+    await price(9_876_543_210.5);
+    await withJourney({ browser, service }, { token }, async ({ page, open }) => {
+      await open("/priceAgreements?q=");
+      await page.getByRole("gridcell").getByText("9,876,543,210.50").waitFor();
+      expect(await cutTexts(page, ".is-number")).toEqual([]);
+    });
+    await price(99.5);
+  });
+
   test("show the title of the sorted column in full", async () => {
     await withJourney({ browser, service }, { token }, async ({ page, open }) => {
       await open("/products?order=VINTAGE_DESC");

@@ -50,6 +50,13 @@ describe("The warnings", () => {
         "function planted_things(text): is a query with the privileges of its owner and does not check the caller, so it may show rows that the policies hide; write `security invoker`, or check by `require_permission`",
     },
     {
+      what: "a mutation with the privileges of its owner that checks nobody",
+      sql: `create function planted_wipe() returns boolean as $$ delete from planted returning true $$ language sql volatile security definer set search_path from current;
+        comment on function planted_wipe is E'@guard principal\\nEmpties it.'`,
+      warning:
+        "function planted_wipe(): is a mutation with the privileges of its owner and does not check the caller, so everyone whom `@guard principal` lets through may do it; name a permission there, or check by `require_permission`",
+    },
+    {
       what: "rows that do not return with those that they were deleted with",
       sql: lines,
       warning:
@@ -63,6 +70,19 @@ describe("The warnings", () => {
     },
   ])("name $what", async ({ sql, warning }) => {
     expect(await warningsAfter(sql)).toContain(warning);
+  });
+
+  test.each([
+    ["names a permission", "products.update", "delete from planted returning true"],
+    [
+      "calls a function that checks",
+      "login",
+      "delete from planted where absence_to_change(planted.id, false) is not null returning true",
+    ],
+  ])("accept a mutation that %s", async (_what, guard, body) => {
+    const sql = `create function planted_wipe() returns boolean as $$ ${body} $$ language sql volatile security definer set search_path from current;
+      comment on function planted_wipe is E'@guard ${guard}\\nEmpties it.'`;
+    expect(await warningsAfter(sql)).not.toContainEqual(expect.stringContaining("planted_wipe"));
   });
 
   test("accept a query that checks the caller, and lines with a permission to create them", async () => {

@@ -57,6 +57,11 @@ const cellars = `
   $$ language sql stable;
   comment on function cellar_rooms is E'@guard products.update\n@report Catalogue 10\n@argument wine_type_id The type of wine.\nThe room in each cellar.';
   grant execute on function cellars_with_room, cellar_rooms to office_api;
+  create table cellar_plans (id uuid primary key default uuidv7(), picture_url text not null, place text);
+  comment on table cellar_plans is E'@read products.read\\n@audit off because plans are drawn elsewhere\\nPlans.';
+  comment on column cellar_plans.picture_url is E'@widget image\\nThe plan.';
+  comment on column cellar_plans.place is 'Where it hangs.';
+  select protect_table('cellar_plans');
   reset role;`;
 
 const document = `query ($ifNot: String) { console(ifNot: $ifNot) {
@@ -666,6 +671,11 @@ describe("the catalogue of the console", () => {
       title: "Wine cellars",
       permission: "products.read",
     });
+  });
+
+  test("names rows by a text that people read, not by the address of a picture", async () => {
+    const { entities } = await catalogueFor(["products.read"]);
+    expect(named(entities, "cellarPlans")?.nameField).toBe("place");
   });
 
   test("lists child tables for callers who can read a parent", async () => {

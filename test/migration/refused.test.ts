@@ -156,6 +156,32 @@ const refusals: Refused[] = [
     ],
   },
   {
+    what: "names an argument of an action as the version",
+    sql: sound.replace("@audit", "@update products.update\n@mutations update\n@audit"),
+    logic: action("id uuid, if_version text", "cellars", "@action"),
+    says: [
+      "The API has `ifVersion` twice in one place: as the argument that the service adds to `closeCellar`, and as",
+    ],
+  },
+  {
+    what: "names a computed field as a column",
+    sql: sound,
+    logic: `create or replace function cellars_name(cellar cellars) returns text as $$ select 'x'::text $$ language sql stable;
+      comment on function cellars_name is '@computed\nA field.'; grant execute on function cellars_name to office_api;`,
+    says: [
+      "The API has `name` twice in one place: as a column of cellars, and as a computed field, a relation or another column. Give one of them another name.",
+    ],
+  },
+  {
+    what: "names a query as the one of a table",
+    sql: sound,
+    logic: `create or replace function cellar(id uuid) returns cellars as $$ select c from cellars c where c.id = cellar.id $$ language sql stable;
+      comment on function cellar is '@guard products.read\nA cellar.'; grant execute on function cellar to office_api;`,
+    says: [
+      "The API has `cellar` twice in one place: as a function with the tag `@guard`, and as the query of one row of cellars. Give one of them another name.",
+    ],
+  },
+  {
     what: "offers choices by a field that the other table does not have",
     sql: sound
       .replace("name text not null", "name text not null, wine_type_id uuid references wine_types")

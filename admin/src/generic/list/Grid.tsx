@@ -12,7 +12,7 @@ import {
 } from "react";
 import type { EntityField } from "../../meta/entities.ts";
 import { useEntities } from "../../meta/EntitiesContext.ts";
-import { Cell, cellTitle, layoutOf } from "../../meta/kinds.tsx";
+import { Cell, cellText, cellTitle, layoutOf } from "../../meta/kinds.tsx";
 import { textOf } from "../../meta/format.ts";
 import type { Row } from "../../meta/rows.ts";
 import { en } from "../../text/en.ts";
@@ -103,6 +103,22 @@ export function Grid(props: GridProps): ReactNode {
   useEffect(() => onRange(first, last), [first, last, onRange]);
   useImperativeHandle(props.handle, () => ({ focus: () => scroller.current?.focus() }), []);
 
+  // A number is never cut: its column grows with the rows that come into view.
+  const [grown, setGrown] = useState<Readonly<Record<string, number>>>({});
+  const wider = columns
+    .filter((field) => layoutOf(field).isNumber === true)
+    .map(
+      (field) =>
+        [
+          field.name,
+          Math.max(...items.map(({ index }) => numberWidth(field, rows.rowAt(index)))),
+        ] as const,
+    )
+    .filter(([name, width]) => width > (grown[name] ?? 0));
+  if (wider.length > 0) setGrown({ ...grown, ...Object.fromEntries(wider) });
+  const widthOf = (field: EntityField) =>
+    Math.max(defaultWidth(field, props.nameField), grown[field.name] ?? 0);
+
   const template = [
     ...(firstColumn === 0 ? [`${selectionWidth}px`] : []),
     ...columns.map((field, index) => {
@@ -110,7 +126,7 @@ export function Grid(props: GridProps): ReactNode {
       // On a phone, names leave room for the next column.
       const width = chosen
         ? `${chosen}px`
-        : `min(${defaultWidth(field, props.nameField)}px, ${field.name === props.nameField ? 45 : 100}vw)`;
+        : `min(${widthOf(field)}px, ${field.name === props.nameField ? 45 : 100}vw)`;
       if (index < columns.length - 1) return width;
       // The last column takes the remaining width, but a number stays beside its neighbours.
       return layoutOf(field).isNumber === true ? `${width} 1fr` : `minmax(${width}, 1fr)`;
@@ -236,7 +252,7 @@ export function Grid(props: GridProps): ReactNode {
         role="presentation"
         style={{ ...style, height: virtualizer.getTotalSize() }}
       >
-        <Head {...props} />
+        <Head {...props} widthOf={widthOf} />
         {items.map(({ index, start }) => {
           const row = rows.rowAt(index);
           // Screen readers announce deleted text.
@@ -316,6 +332,14 @@ function defaultWidth(field: EntityField, nameField: string): number {
   return field.name === nameField && isNumber !== true ? 280 : width;
 }
 
+// A list of numbers may be of any length.
+const maxNumberWidth = 320;
+
+/** The width of a number in a cell, in pixels; digits are as wide as the widest character of numbers. */
+function numberWidth(field: EntityField, row: Row | undefined): number {
+  return row === undefined ? 0 : Math.min(maxNumberWidth, cellText(field, row).length * 8 + 28);
+}
+
 interface CellOrLinkProps extends Pick<GridProps, "nameField" | "nameOf" | "onOpen"> {
   field: EntityField;
   row: Row;
@@ -346,8 +370,8 @@ function Head({
   onOrder,
   onWidth,
   widths,
-  nameField,
-}: GridProps) {
+  widthOf,
+}: GridProps & { widthOf: (field: EntityField) => number }) {
   return (
     <div className="grid-head" role="row" aria-rowindex={1}>
       {selection !== undefined && (
@@ -388,7 +412,7 @@ function Head({
               </button>
             )}
             <Sizer
-              width={widths[field.name] ?? defaultWidth(field, nameField)}
+              width={widths[field.name] ?? widthOf(field)}
               onWidth={(width) => onWidth(field.name, width)}
             />
           </span>
