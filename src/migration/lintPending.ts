@@ -4,6 +4,7 @@ import { shownPath } from "./fileNames.ts";
 import { readApplied } from "./history.ts";
 import { emptySchema } from "./lint/knownSchema.ts";
 import { schemaAfter, lintMigration } from "./lint/lint.ts";
+import { tablesOf } from "./lint/productTables.ts";
 import { misplacedStatements } from "./lint/logic.ts";
 import type { Problem } from "./lint/rules.ts";
 import { Refusal } from "./refusals.ts";
@@ -26,9 +27,12 @@ export async function lintPending(
   if (pending.size === 0) return;
   let known = emptySchema;
   const errors: string[] = [];
-  for (const file of sources.migrations.flatMap(({ files }) => files)) {
+  const [product, ...own] = sources.migrations.map(({ files }) => files);
+  const productTables = tablesOf((product ?? []).map(({ text }) => text));
+  for (const file of [...(product ?? []), ...own.flat()]) {
+    const tables = product?.includes(file) === true ? undefined : productTables;
     if (pending.has(file))
-      for (const problem of lintMigration(shownPath(file.path), file.text, known))
+      for (const problem of lintMigration(shownPath(file.path), file.text, known, tables))
         if (problem.severity === "error") errors.push(describe(file, problem));
         else log(`WARNING: ${problem.file}:${problem.line}: ${problem.message}`);
     known = schemaAfter(file.text, known);

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { afterAll, describe, expect, it } from "@jest/globals";
 import { schemaAfter, lintFolder, lintMigration } from "../../src/migration/lint/lint.ts";
 import { lintNames } from "../../src/migration/lint/names.ts";
+import { tablesOf } from "../../src/migration/lint/productTables.ts";
 import { rules } from "../../src/migration/lint/rules.ts";
 import { bad, good } from "../helpers/db/lintCases.ts";
 
@@ -26,7 +27,7 @@ describe("the migration linter", () => {
   });
 
   it("has a planted violation for every rule", () => {
-    const elsewhere = ["file-name", "syntax", "allow"];
+    const elsewhere = ["file-name", "syntax", "allow", "product-table"];
     const planted = new Set([...elsewhere, ...bad.map(({ rule }) => rule)]);
     expect(Object.keys(rules).filter((rule) => !planted.has(rule))).toEqual([]);
   });
@@ -156,4 +157,64 @@ describe("a folder of migrations", () => {
 
 it("accepts every committed migration", () => {
   expect(lintFolder(join(import.meta.dirname, "../../db/migrations"))).toEqual([]);
+});
+
+describe("a migration of a deployment", () => {
+  const product = tablesOf([
+    `create table wines (id uuid primary key default uuidv7(), name text not null, type_id uuid references types,
+       constraint wines_name_check check (is_label(name, 200)));`,
+    "alter table wines add column vintage integer;",
+  ]);
+  const found = (sql: string) =>
+    lintMigration("0001_own.sql", sql, schemaAfter(""), product)
+      .filter(({ rule }) => rule === "product-table")
+      .map(({ message }) => message);
+
+  it.each([
+    [
+      "comment on table wines is '@read login';",
+      "its comment says who may read and change its rows",
+    ],
+    [
+      "comment on column wines.vintage is '@internal';",
+      "the comment on its column vintage has the tags that the product relies on",
+    ],
+    ["alter table wines drop column name;", "this changes its column name"],
+    ["alter table wines alter column vintage set default 2000;", "this changes its column vintage"],
+    ["alter table wines alter column name type bigint;", "this changes its column name"],
+    [
+      "alter table wines drop constraint wines_name_check;",
+      "it relies on the constraint wines_name_check",
+    ],
+    [
+      "alter table wines drop constraint wines_type_id_fkey;",
+      "it relies on the constraint wines_type_id_fkey",
+    ],
+    ["alter table wines rename to bottles;", "this renames it"],
+    ["alter table wines rename column name to title;", "this renames its column name"],
+    ["drop table wines;", "this drops it"],
+  ])("leaves tables of the product as they are: %s", (sql, why) => {
+    expect(found(sql)).toEqual([
+      `wines belongs to the product, and ${why}. Add columns or a table of your own instead.`,
+    ]);
+  });
+
+  it.each([
+    "alter table wines add column own_rating integer; comment on column wines.own_rating is 'Ours.';",
+    "alter table wines add constraint wines_own_rating_check check (own_rating < 6) not valid;",
+    "alter table wines validate constraint wines_own_rating_check;",
+    "alter table wines drop constraint wines_own_rating_check;",
+    "alter table wines alter column own_rating set default 3;",
+    "create table own (id uuid primary key, name text); alter table own drop column name;",
+    "create index wines_own_rating_idx on wines (own_rating);",
+    "comment on constraint wines_own_type_fkey on wines is '@fieldName own';",
+  ])("adds to tables of the product: %s", (sql) => {
+    expect(found(sql)).toEqual([]);
+  });
+
+  it("may change them with a reason", () => {
+    const sql =
+      "-- lint: allow product-table because wines are public here\ncomment on table wines is '@read login';";
+    expect(found(sql)).toEqual([]);
+  });
 });

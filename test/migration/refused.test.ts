@@ -526,7 +526,10 @@ describe("the migrate command", () => {
 test("leaves out the advice to restart for callers that restart servers themselves", async () => {
   const database = await createDatabase();
   try {
-    await own.migration("more", "comment on column wine_types.name is 'The name of the type.';");
+    await own.migration(
+      "more",
+      "-- lint: allow product-table because the words stay\ncomment on column wine_types.name is 'The name of the type.';",
+    );
     const { code, output } = await runMigrate(database.url, own.path, ["--caller-restarts"]);
     expect({ code, output }).toMatchObject({
       code: 0,

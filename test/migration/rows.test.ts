@@ -58,7 +58,7 @@ describe("rejects a rule that existing rows break, with their number and a fix:"
   test("a check", async () => {
     await own.migration(
       "rule",
-      `select 1;\n\n${allow("constraint-not-valid")}alter table products add constraint products_vintage_new check (vintage > 2003), alter column name set default 'x';\ncomment on constraint products_vintage_new on products is 'must be newer';`,
+      `select 1;\n\n${allow("constraint-not-valid")}alter table products add constraint products_vintage_new check (vintage > 2003), add column shop_note text;\ncomment on column products.shop_note is 'A note.';\ncomment on constraint products_vintage_new on products is 'must be newer';`,
     );
     const { code, output } = await runMigrate(database.url, own.path);
     expect(code).toBe(1);

@@ -1,4 +1,4 @@
-import type { KnownSchema } from "./knownSchema.ts";
+import type { KnownSchema, ProductTables } from "./knownSchema.ts";
 import type { Finding, RuleName } from "./rules.ts";
 import type { Statement } from "./source.ts";
 
@@ -15,6 +15,8 @@ export interface Context {
   before: KnownSchema;
   /** The facts after the migration. */
   after: KnownSchema;
+  /** The tables of the product, for a migration of a deployment. */
+  product: ProductTables;
   findings: Finding[];
 }
 

@@ -22,6 +22,16 @@ export interface KnownSchema {
   notNull: ReadonlyMap<string, { column: string; valid: boolean }>;
 }
 
+/** What the product's migrations made of a table. */
+export interface ProductTable {
+  columns: ReadonlySet<string>;
+  /** The names of its constraints, as far as they are written out. */
+  constraints: ReadonlySet<string>;
+}
+
+/** The tables of the product by name; none for the product's own migrations. */
+export type ProductTables = ReadonlyMap<string, ProductTable>;
+
 export const emptySchema: KnownSchema = { indexes: new Map(), notNull: new Map() };
 
 /** Applies statements to the facts. */

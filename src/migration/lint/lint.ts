@@ -4,9 +4,10 @@ import { checkAlterTable } from "./alterTable.ts";
 import { applyAllows } from "./allow.ts";
 import type { Context } from "./context.ts";
 import { applyStatements, emptySchema } from "./knownSchema.ts";
-import type { KnownSchema } from "./knownSchema.ts";
+import type { KnownSchema, ProductTables } from "./knownSchema.ts";
 import { checkConventions } from "./conventions.ts";
 import { lintNames } from "./names.ts";
+import { checkProductTables } from "./productTables.ts";
 import type { Finding, Problem } from "./rules.ts";
 import { readSource, SyntaxProblem } from "./source.ts";
 import type { Source } from "./source.ts";
@@ -16,16 +17,18 @@ import { listWords } from "./tree.ts";
 
 /**
  * Checks one migration for locks on tables in use, changes that break running servers, and conventions. `known` are the
- * facts from earlier migrations; problems are in file order.
+ * facts from earlier migrations, `product` the tables that a deployment's migration leaves as they are; problems are in
+ * file order.
  */
 export function lintMigration(
   name: string,
   sql: string,
   known: KnownSchema = emptySchema,
+  product: ProductTables = new Map(),
 ): Problem[] {
   try {
     const source = readSource(sql);
-    return applyAllows(source, findingsOf(source, known))
+    return applyAllows(source, findingsOf(source, known, product))
       .toSorted((a, b) => a.at - b.at)
       .map(({ at, rule, message, severity = "error" }) => {
         return { file: name, line: source.lineAt(at), rule, severity, message };
@@ -65,7 +68,7 @@ export function lintFolder(folder: string, only?: readonly string[]): Problem[] 
   return problems.filter(({ file }) => only === undefined || only.includes(file));
 }
 
-function findingsOf(source: Source, known: KnownSchema): Finding[] {
+function findingsOf(source: Source, known: KnownSchema, product: ProductTables): Finding[] {
   const { statements } = source;
   const created = new Set<string>();
   const createdTypes = new Set<string>();
@@ -81,12 +84,15 @@ function findingsOf(source: Source, known: KnownSchema): Finding[] {
   const findings = downMigrations(source);
   let before = known;
   for (const statement of statements) {
-    const context: Context = { statement, created, createdTypes, added, before, after, findings };
+    const context: Context = {
+      ...{ statement, created, createdTypes, added, before, after, product, findings },
+    };
     checkAlterTable(context);
     checkStatement(context);
     checkConventions(context);
     checkTableComment(context, commented);
     checkForeignKeys(context, source);
+    checkProductTables(context);
     before = applyStatements([statement], before);
   }
   return findings;

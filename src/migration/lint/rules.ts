@@ -29,6 +29,7 @@ export const rules = {
   "foreign-key-index": "every foreign key has an index that starts with its column",
   "table-comment":
     "the comment on a table holds its smart tags: policies and grants derive from it",
+  "product-table": "a deployment adds to the product's tables and changes nothing of them",
 } as const;
 
 export type RuleName = keyof typeof rules;
