@@ -18566,21 +18566,23 @@ begin
         when (pg_input_error_info(d.value, d.type)).sql_error_code = '22000' then 'must not end before it starts'
         else 'is not a valid value'
       end
-      when d.type <> 'numeric' or d.atttypmod < 0 then null
-      when scale(trim_scale(d.value::numeric)) > d.places then format('can have %s decimals at most', d.places)
-      when abs(d.value::numeric) >= power(10::numeric, d.digits) then format('can have %s digits before the point at most', d.digits)
+      when d.type <> 'numeric' or d.typmod < 0 then null
+      when scale(trim_scale(d.value::numeric)) > d.places then format('can have %s decimal%s at most', d.places, case d.places when 1 then '' else 's' end)
+      when abs(d.value::numeric) >= power(10::numeric, d.digits) then format('can have %s digit%s before the point at most', d.digits, case d.digits when 1 then '' else 's' end)
     end
     from (
-      select a.attname as name, g.value, a.atttypmod,
+      select a.attname as name, g.value, b.typmod,
         -- With its length, because `bit` alone has one digit. The digits of a decimal are checked below.
-        format_type(a.atttypid, case when a.atttypid <> 'numeric'::regtype then a.atttypmod end) as type,
-        (a.atttypmod - 4) & 2047 as places, ((a.atttypmod - 4) >> 16) - ((a.atttypmod - 4) & 2047) as digits
+        format_type(b.id, case when b.id <> 'numeric'::regtype then b.typmod end) as type,
+        (b.typmod - 4) & 2047 as places, ((b.typmod - 4) >> 16) - ((b.typmod - 4) & 2047) as digits
       from jsonb_each_text(unrounded.input) as g
         join pg_attribute a on a.attrelid = unrounded.relation and a.attname = g.key::name and a.attnum > 0 and not a.attisdropped
-        join pg_type t on t.oid = a.atttypid
+        join pg_type t on t.oid = a.atttypid,
+        lateral (select case t.typtype when 'd' then t.typbasetype else t.oid end, case t.typtype when 'd' then t.typtypmod else a.atttypmod end)
+          as b(id, typmod)
       where g.value is not null
         -- A domain has messages for its checks, and an array or a composite type is JSON.
-        and t.typtype in ('b', 'r') and t.typcategory not in ('A', 'S') and t.typname not in ('json', 'jsonb')
+        and (t.typtype in ('b', 'r') or t.typtype = 'd' and t.typbasetype = 'numeric'::regtype) and t.typcategory not in ('A', 'S') and t.typname not in ('json', 'jsonb')
     ) as d
   loop
     if v_rule is not null then

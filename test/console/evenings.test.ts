@@ -171,4 +171,16 @@ describe("a column of a domain", () => {
     );
     expect(errors?.[0]).toMatchObject({ extensions: { path: ["input", "points"] } });
   });
+
+  test.each([
+    ["92.55", "points can have 1 decimal at most"],
+    ["5000", "points can have 3 digits before the point at most"],
+    ["500", "points must be 0 to 100"],
+  ])("refuse %s instead of rounding it, with its field", async (points, message) => {
+    const { errors } = await service.ask(
+      `mutation { createTasting(input: { title: "Barolo", points: "${points}" }) { id } }`,
+      { token },
+    );
+    expect(errors?.[0]).toMatchObject({ message, extensions: { path: ["input", "points"] } });
+  });
 });
