@@ -12904,6 +12904,16 @@ AS $function$
   ) as keys
 $function$;
 
+CREATE OR REPLACE FUNCTION permission_hint(key text, keys text[])
+ RETURNS text
+ LANGUAGE sql
+ IMMUTABLE
+AS $function$
+  select h.text || case h.text when '' then '; insert it' else ' Or insert it' end || ' into `permissions` in a migration'
+  from did_you_mean(permission_hint.key, permission_hint.keys) as h(text)
+$function$;
+comment on function permission_hint(text,text[]) is 'The end of a message about an unknown permission, which may be misspelt or new.';
+
 CREATE OR REPLACE FUNCTION personal_columns(subject regclass)
  RETURNS TABLE(relation regclass, reference text, name text, instead text)
  LANGUAGE sql
@@ -15400,7 +15410,7 @@ AS $function$
   ) as t where entity_type is not null group by entity_type having count(*) > 1
   union all
   select 'table ' || t.name || ': the tag @' || tag || ' names the unknown permission ' || key
-      || did_you_mean(key, (select array_agg(k.key) from known_keys k))
+      || permission_hint(key, (select array_agg(k.key) from known_keys k))
     from tables t, unnest(array['read', 'create', 'update', 'delete', 'history']) as tag,
       regexp_split_to_table(btrim(t.tags ->> tag), '[\s,]+') as key
     where t.tags ->> tag ~ '\S' and key not in (select k.key from known_keys k) and not (tag in ('read', 'create') and t.tags ->> tag = 'login')
@@ -15464,12 +15474,12 @@ AS $function$
   select 'policy ' || p.polname || ' on ' || t.name || ': is for PUBLIC' from tables t join pg_policy p on p.polrelid = t.oid
     where 0 = any (p.polroles)
   union all
-  select 'policy ' || p.polname || ' on ' || t.name || ': lets everyone write (`true`)'
+  select 'policy ' || p.polname || ' on ' || t.name || ': lets everyone write (`true`); write a condition such as `(select has_permission(''products.update''))`'
     from tables t join pg_policy p on p.polrelid = t.oid
     where p.polroles <> array['office_owner'::regrole::oid] and p.polcmd <> 'r'
       and ('true' in (pg_get_expr(p.polqual, p.polrelid), pg_get_expr(p.polwithcheck, p.polrelid)))
   union all
-  select 'policy ' || p.polname || ' on ' || t.name || ': lets everyone read (`true`)'
+  select 'policy ' || p.polname || ' on ' || t.name || ': lets everyone read (`true`); write a condition such as `(select has_permission(''products.read''))`'
     from tables t join pg_policy p on p.polrelid = t.oid
     where p.polroles <> array['office_owner'::regrole::oid] and p.polcmd = 'r' and pg_get_expr(p.polqual, p.polrelid) = 'true'
   union all
@@ -15583,7 +15593,7 @@ AS $function$
   select 'function ' || name || ': belongs to ' || proowner::regrole || ', not to office_owner' from functions
     where proowner <> 'office_owner'::regrole
   union all
-  select 'function ' || name || ': a security definer function must pin its search_path' from functions
+  select 'function ' || name || ': a security definer function must pin its search_path; write `set search_path from current`' from functions
     where prosecdef and not exists (select from unnest(proconfig) c where c like 'search_path=%')
   union all
   select 'function ' || name || ': searches other schemas before this one; write `set search_path from current`' from functions
@@ -15605,12 +15615,12 @@ AS $function$
     where f.tags ? 'computed'
   union all
   select 'function ' || f.name || ': the tag @guard names the unknown permission ' || key
-      || did_you_mean(key, (select array_agg(k.key) from known_keys k))
+      || permission_hint(key, (select array_agg(k.key) from known_keys k))
     from functions f, regexp_split_to_table(btrim(f.tags ->> 'guard'), '[\s,]+') as key
     where f.tags ->> 'guard' ~ '\S' and key not in ('public', 'principal', 'login', 'session') and key not in (select k.key from known_keys k)
   union all
   select distinct 'function ' || f.name || ': asks for the unknown permission ' || k.found[1]
-      || did_you_mean(k.found[1], (select array_agg(o.key) from known_keys o))
+      || permission_hint(k.found[1], (select array_agg(o.key) from known_keys o))
     from functions f join pg_proc p on p.oid = f.oid
       cross join lateral regexp_matches(coalesce(pg_get_function_sqlbody(p.oid), p.prosrc), '\m(?:has|has_any|require|require_all)_permissions?\(''([\w.]+)''', 'g') as k(found)
     where k.found[1] not in (select o.key from known_keys o)
@@ -17252,7 +17262,7 @@ AS $function$
     where t.tag = 'argument' and t.known_kind = 'function' and n.name <> all (coalesce(p.names, '{}'))
   union all
   select t.what || ': the tag @' || t.tag || ' names the unknown permission ' || k.key
-      || did_you_mean(k.key, (select array_agg(p.key) from permissions p))
+      || permission_hint(k.key, (select array_agg(p.key) from permissions p))
     from checked t, regexp_split_to_table(t.value, '[\s,]+') as k(key)
     where t.tag in ('scopedRead', 'forwardScopedRead') and t.is_valid and k.key not in (select p.key from permissions p)
   union all

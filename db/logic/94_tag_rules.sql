@@ -38,6 +38,12 @@ create or replace function did_you_mean(name text, names text[]) returns text as
 $$ language sql immutable;
 comment on function did_you_mean is 'The end of a message about a misspelt name; empty when no name is similar.';
 
+create or replace function permission_hint(key text, keys text[]) returns text as $$
+  select h.text || case h.text when '' then '; insert it' else ' Or insert it' end || ' into `permissions` in a migration'
+  from did_you_mean(permission_hint.key, permission_hint.keys) as h(text)
+$$ language sql immutable;
+comment on function permission_hint is 'The end of a message about an unknown permission, which may be misspelt or new.';
+
 create or replace function nearest_tag(kind text, tag text) returns text as $$
   select nearest_name(nearest_tag.tag, array_agg(k.tag)) from known_tags() k where k.kind = nearest_tag.kind and k.instead is null
 $$ language sql stable;
@@ -183,7 +189,7 @@ create or replace function tag_violations() returns setof text as $$
     where t.tag = 'argument' and t.known_kind = 'function' and n.name <> all (coalesce(p.names, '{}'))
   union all
   select t.what || ': the tag @' || t.tag || ' names the unknown permission ' || k.key
-      || did_you_mean(k.key, (select array_agg(p.key) from permissions p))
+      || permission_hint(k.key, (select array_agg(p.key) from permissions p))
     from checked t, regexp_split_to_table(t.value, '[\s,]+') as k(key)
     where t.tag in ('scopedRead', 'forwardScopedRead') and t.is_valid and k.key not in (select p.key from permissions p)
   union all

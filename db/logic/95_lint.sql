@@ -95,7 +95,7 @@ create or replace function schema_violations() returns setof text as $$
   ) as t where entity_type is not null group by entity_type having count(*) > 1
   union all
   select 'table ' || t.name || ': the tag @' || tag || ' names the unknown permission ' || key
-      || did_you_mean(key, (select array_agg(k.key) from known_keys k))
+      || permission_hint(key, (select array_agg(k.key) from known_keys k))
     from tables t, unnest(array['read', 'create', 'update', 'delete', 'history']) as tag,
       regexp_split_to_table(btrim(t.tags ->> tag), '[\s,]+') as key
     where t.tags ->> tag ~ '\S' and key not in (select k.key from known_keys k) and not (tag in ('read', 'create') and t.tags ->> tag = 'login')
@@ -159,12 +159,12 @@ create or replace function schema_violations() returns setof text as $$
   select 'policy ' || p.polname || ' on ' || t.name || ': is for PUBLIC' from tables t join pg_policy p on p.polrelid = t.oid
     where 0 = any (p.polroles)
   union all
-  select 'policy ' || p.polname || ' on ' || t.name || ': lets everyone write (`true`)'
+  select 'policy ' || p.polname || ' on ' || t.name || ': lets everyone write (`true`); write a condition such as `(select has_permission(''products.update''))`'
     from tables t join pg_policy p on p.polrelid = t.oid
     where p.polroles <> array['office_owner'::regrole::oid] and p.polcmd <> 'r'
       and ('true' in (pg_get_expr(p.polqual, p.polrelid), pg_get_expr(p.polwithcheck, p.polrelid)))
   union all
-  select 'policy ' || p.polname || ' on ' || t.name || ': lets everyone read (`true`)'
+  select 'policy ' || p.polname || ' on ' || t.name || ': lets everyone read (`true`); write a condition such as `(select has_permission(''products.read''))`'
     from tables t join pg_policy p on p.polrelid = t.oid
     where p.polroles <> array['office_owner'::regrole::oid] and p.polcmd = 'r' and pg_get_expr(p.polqual, p.polrelid) = 'true'
   union all
@@ -278,7 +278,7 @@ create or replace function schema_violations() returns setof text as $$
   select 'function ' || name || ': belongs to ' || proowner::regrole || ', not to office_owner' from functions
     where proowner <> 'office_owner'::regrole
   union all
-  select 'function ' || name || ': a security definer function must pin its search_path' from functions
+  select 'function ' || name || ': a security definer function must pin its search_path; write `set search_path from current`' from functions
     where prosecdef and not exists (select from unnest(proconfig) c where c like 'search_path=%')
   union all
   select 'function ' || name || ': searches other schemas before this one; write `set search_path from current`' from functions
@@ -300,12 +300,12 @@ create or replace function schema_violations() returns setof text as $$
     where f.tags ? 'computed'
   union all
   select 'function ' || f.name || ': the tag @guard names the unknown permission ' || key
-      || did_you_mean(key, (select array_agg(k.key) from known_keys k))
+      || permission_hint(key, (select array_agg(k.key) from known_keys k))
     from functions f, regexp_split_to_table(btrim(f.tags ->> 'guard'), '[\s,]+') as key
     where f.tags ->> 'guard' ~ '\S' and key not in ('public', 'principal', 'login', 'session') and key not in (select k.key from known_keys k)
   union all
   select distinct 'function ' || f.name || ': asks for the unknown permission ' || k.found[1]
-      || did_you_mean(k.found[1], (select array_agg(o.key) from known_keys o))
+      || permission_hint(k.found[1], (select array_agg(o.key) from known_keys o))
     from functions f join pg_proc p on p.oid = f.oid
       cross join lateral regexp_matches(coalesce(pg_get_function_sqlbody(p.oid), p.prosrc), '\m(?:has|has_any|require|require_all)_permissions?\(''([\w.]+)''', 'g') as k(found)
     where k.found[1] not in (select o.key from known_keys o)

@@ -18,24 +18,32 @@ export const policyViolations: ViolationCase[] = [
   {
     what: "a policy that lets everyone insert",
     sql: policy("for insert to office_api with check (true)"),
-    violations: ["policy planted_bad on planted: lets everyone write (`true`)"],
+    violations: [
+      "policy planted_bad on planted: lets everyone write (`true`); write a condition such as `(select has_permission('products.update'))`",
+    ],
   },
   {
     what: "a policy that lets everyone update",
     sql: policy(
       "for update to office_api using (true) with check ((select has_permission('products.update')))",
     ),
-    violations: ["policy planted_bad on planted: lets everyone write (`true`)"],
+    violations: [
+      "policy planted_bad on planted: lets everyone write (`true`); write a condition such as `(select has_permission('products.update'))`",
+    ],
   },
   {
     what: "a policy that lets everyone delete",
     sql: policy("for delete to office_api using (true)"),
-    violations: ["policy planted_bad on planted: lets everyone write (`true`)"],
+    violations: [
+      "policy planted_bad on planted: lets everyone write (`true`); write a condition such as `(select has_permission('products.update'))`",
+    ],
   },
   {
     what: "a policy that lets everyone do everything",
     sql: policy("to office_worker using (true) with check (true)"),
-    violations: ["policy planted_bad on planted: lets everyone write (`true`)"],
+    violations: [
+      "policy planted_bad on planted: lets everyone write (`true`); write a condition such as `(select has_permission('products.update'))`",
+    ],
   },
   {
     what: "an update that checks only the old row",
@@ -86,7 +94,9 @@ export const policyViolations: ViolationCase[] = [
   {
     what: "a policy that lets everyone read",
     sql: policy("for select to office_api using (true)"),
-    violations: ["policy planted_bad on planted: lets everyone read (`true`)"],
+    violations: [
+      "policy planted_bad on planted: lets everyone read (`true`); write a condition such as `(select has_permission('products.read'))`",
+    ],
   },
   {
     what: "a grant without a policy",
@@ -102,7 +112,7 @@ export const policyViolations: ViolationCase[] = [
     what: "a security definer function without a search_path",
     sql: "alter function planted_things reset search_path",
     violations: [
-      "function planted_things(text): a security definer function must pin its search_path",
+      "function planted_things(text): a security definer function must pin its search_path; write `set search_path from current`",
     ],
   },
   {
@@ -154,7 +164,7 @@ export const policyViolations: ViolationCase[] = [
     what: "a guard with an unknown permission",
     sql: "comment on function planted_things is '@guard products.read products.eat\nA function.'",
     violations: [
-      "function planted_things(text): the tag @guard names the unknown permission products.eat; did you mean products.read?",
+      "function planted_things(text): the tag @guard names the unknown permission products.eat; did you mean products.read? Or insert it into `permissions` in a migration",
     ],
   },
   {

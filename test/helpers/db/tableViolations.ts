@@ -68,7 +68,7 @@ export const tableViolations: ViolationCase[] = [
       `${verb === "read" ? "" : "@read products.read\n"}@${verb} products.eat\n@audit Planted\nA table.`,
     ),
     violations: [
-      `table planted: the tag @${verb} names the unknown permission products.eat; did you mean products.read?`,
+      `table planted: the tag @${verb} names the unknown permission products.eat; did you mean products.read? Or insert it into \`permissions\` in a migration`,
     ],
   })),
   {

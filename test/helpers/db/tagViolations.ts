@@ -151,7 +151,7 @@ export const tagViolations: ViolationCase[] = [
     what: "an unknown permission for scoped tokens",
     sql: "comment on constraint planted_product_id_fkey on planted is '@forwardBehavior +singularRelation:resource:single\n@forwardScopedRead products.raed'",
     violations: [
-      "comment of foreign key planted_product_id_fkey on planted: the tag @forwardScopedRead names the unknown permission products.raed; did you mean products.read?",
+      "comment of foreign key planted_product_id_fkey on planted: the tag @forwardScopedRead names the unknown permission products.raed; did you mean products.read? Or insert it into `permissions` in a migration",
     ],
   },
   {
