@@ -186,7 +186,7 @@ export const policyViolations: ViolationCase[] = [
     sql: `create or replace function planted_things(note text) returns text as $$ select require_permission('products.reed')::text $$
       language sql stable security definer set search_path from current`,
     violations: [
-      "function planted_things(text): asks for the unknown permission products.reed; did you mean products.read?",
+      "function planted_things(text): asks for the unknown permission products.reed; did you mean products.read? Or insert it into `permissions` in a migration",
     ],
   },
   {
