@@ -5,7 +5,7 @@ import { HttpError } from "../errors/HttpError.ts";
 /**
  * Outside production everyone who reaches the server can log in. A page of the internet reaches one on this machine when
  * its own name resolves to 127.0.0.1 (DNS rebinding); so requests for other hosts are refused. Such a page cannot have an
- * IP address, `localhost` or a name without a dot as its host.
+ * IP address, a name without a dot or a name below `localhost`, `local`, `internal` or `test`, which nobody can register.
  */
 export function ownHosts(publicUrl: () => string): RequestHandler {
   return ({ headers: { host } }, _response, next) => {
@@ -28,5 +28,6 @@ function hostnameOf(host: string | undefined): string | null {
 
 function isOwn(name: string): boolean {
   if (name === "") return false;
-  return isIP(name.replace(/^\[|\]$/g, "")) > 0 || !name.includes(".") || /\.localhost$/.test(name);
+  const isPrivate = /\.(localhost|local|internal|test)$/.test(name);
+  return isPrivate || !name.includes(".") || isIP(name.replace(/^\[|\]$/g, "")) > 0;
 }

@@ -28,7 +28,7 @@ export const serverSettings = {
     schema: baseUrl,
     fallback: undefined,
     meaning:
-      "address under which users reach the server; required in production, there with `https` unless it is a loopback address; outside production the server answers for its host, hosts without a dot, IP addresses and `localhost` only",
+      "address under which users reach the server; required in production, there with `https` unless it is a loopback address; outside production the server answers for its host, IP addresses, hosts without a dot and below `localhost`, `local`, `internal` and `test` only",
     defaultNote: "`http://HOST:PORT`",
     example: "https://office.example",
     usedBy: ["server", "worker"],

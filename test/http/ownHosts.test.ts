@@ -20,12 +20,12 @@ const ask = (host: string) =>
   });
 
 describe("outside production", () => {
-  test.each(["127.0.0.1:4000", "localhost", "app.localhost:4000", "[::1]", "10.0.0.8", "server"])(
-    "the host %s is answered",
-    async (host) => {
-      expect((await ask(host)).json.data).toEqual({ __typename: "Query" });
-    },
-  );
+  test.each([
+    ...["127.0.0.1:4000", "localhost", "app.localhost:4000", "[::1]", "10.0.0.8", "server"],
+    ...["host.docker.internal:4000", "office.svc.cluster.local"],
+  ])("the host %s is answered", async (host) => {
+    expect((await ask(host)).json.data).toEqual({ __typename: "Query" });
+  });
 
   test("the host of PUBLIC_URL is answered", async () => {
     expect((await ask("office.example")).json.data).toEqual({ __typename: "Query" });
