@@ -4025,6 +4025,7 @@ comment on table permissions is '@group People 54
 A right that roles grant and operations require.';
 comment on column permissions.key is 'The key of the permission, such as `campaigns.read`.';
 comment on column permissions.description is 'What the permission allows.';
+comment on constraint permissions_key_check on permissions is 'must be two words of small letters with a point between, such as products.read';
 
 create table personal_names (
   subject text not null,

@@ -78,6 +78,8 @@ comment on table permissions is '@group People 54
 @audit off because permissions change only with a release
 A right that roles grant and operations require.';
 comment on column permissions.key is 'The key of the permission, such as `campaigns.read`.';
+comment on constraint permissions_key_check on permissions is
+  'must be two words of small letters with a point between, such as products.read';
 comment on column permissions.description is 'What the permission allows.';
 
 create table roles (

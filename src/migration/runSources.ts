@@ -166,6 +166,7 @@ export async function explainFailures<T>(
       ...advice,
       ...adviceOfLogic(error, later),
       ...(await adviceOfOverloads(client, error)),
+      ...(await adviceOfCheck(client, error)),
     ];
     throw refusalOf(file, { error, line, advice: all });
   }
@@ -201,6 +202,21 @@ async function adviceOfOverloads(
     ({ signature }) =>
       `The schema has ${signature} from before. If its parameters changed, drop it in a migration: \`drop function if exists ${signature}\``,
   );
+}
+
+/** What the comment of a broken check demands. A check of the same transaction is not there any more. */
+async function adviceOfCheck(
+  client: pg.ClientBase,
+  { code, schema, table, constraint }: DatabaseError,
+): Promise<string[]> {
+  if (code !== "23514" || constraint === undefined) return [];
+  await client.query("rollback to savepoint office_file");
+  const { rows } = await client.query<{ rule: string | null }>(
+    `select obj_description(c.oid, 'pg_constraint') as rule from pg_constraint c
+     where c.conname = $1 and c.conrelid = to_regclass(format('%I.%I', $2::text, $3::text))`,
+    [constraint, schema, table],
+  );
+  return rows.flatMap(({ rule }) => (rule === null ? [] : `The rule ${constraint}: ${rule}`));
 }
 
 /** Finds the failed line by PostgreSQL's error position, or by running the file again statement by statement. */

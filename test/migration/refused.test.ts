@@ -182,6 +182,14 @@ const refusals: Refused[] = [
     ],
   },
   {
+    what: "makes a permission whose key has another form",
+    sql: `insert into permissions (key, description) values ('Cellars Read', 'See cellars');`,
+    says: [
+      '0001_cellars.sql:1: new row for relation "permissions" violates check constraint "permissions_key_check"',
+      "The rule permissions_key_check: must be two words of small letters with a point between, such as products.read",
+    ],
+  },
+  {
     what: "offers choices by a field that the other table does not have",
     sql: sound
       .replace("name text not null", "name text not null, wine_type_id uuid references wine_types")
