@@ -45,6 +45,7 @@ export const enRecord = {
   },
   /** The heading of the arguments beside the fields of a new row. */
   options: "Options",
+  changedRow: (message: string) => `${message}. Close this form to see the row as it is now.`,
   emptyFields: "Empty fields are left out.",
   discardTitle: (title: string) => `Close “${title}” without running it?`,
   discardHint: "What you filled in is lost.",

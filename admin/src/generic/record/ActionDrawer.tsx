@@ -63,14 +63,15 @@ export function ActionDrawer({ entity, action, row, name, onClose }: ActionDrawe
         setProblem(error);
         return;
       }
-      if (error.errors.some(({ conflict }) => conflict !== null)) setSeen(null);
       const { byField, problem: rest } = errorsByField(
         error,
         { fields: [...fields, ...entity.fields] },
         fields,
       );
       showErrors(byField);
-      setProblem(rest);
+      const isConflict = error.errors.some(({ conflict }) => conflict !== null);
+      if (isConflict) setSeen(null);
+      setProblem(isConflict ? new Error(enRecord.changedRow(error.message)) : rest);
     },
     // Also after an error, since its cause may be that the row has changed.
     onSettled: refetchRows,
