@@ -4027,26 +4027,26 @@ comment on column permissions.key is 'The key of the permission, such as `campai
 comment on column permissions.description is 'What the permission allows.';
 comment on constraint permissions_key_check on permissions is 'must be two words of small letters with a point between, such as products.read';
 
-create table personal_names (
+create table personal_column_names (
   subject text not null,
   entity text not null,
   reference text not null,
   name text not null,
-  constraint personal_names_pkey PRIMARY KEY (subject, entity, reference, name)
+  constraint personal_column_names_pkey PRIMARY KEY (subject, entity, reference, name)
 );
-alter table personal_names enable row level security, force row level security;
+alter table personal_column_names enable row level security, force row level security;
 
-create policy personal_names_owner on personal_names for all to office_owner
+create policy personal_column_names_owner on personal_column_names for all to office_owner
   using (true)
   with check (true);
 
-comment on table personal_names is '@internal
+comment on table personal_column_names is '@internal
 @audit off because it repeats the tags of migrations
 The names of all columns that ever held personal data, as the audit log has them. An erasure finds the values of columns that were renamed or dropped.';
-comment on column personal_names.subject is 'The entity type of the person.';
-comment on column personal_names.entity is 'The entity type of the row.';
-comment on column personal_names.reference is 'The name of the column that refers to the person; empty for the row of the person.';
-comment on column personal_names.name is 'The name of the column.';
+comment on column personal_column_names.subject is 'The entity type of the person.';
+comment on column personal_column_names.entity is 'The entity type of the row.';
+comment on column personal_column_names.reference is 'The name of the column that refers to the person; empty for the row of the person.';
+comment on column personal_column_names.name is 'The name of the column.';
 
 create table product_images (
   id uuid not null default uuidv7(),
@@ -6519,6 +6519,18 @@ grant execute on function audit_values(jsonb,text[]) to office_api;
 comment on function audit_values(jsonb,text[]) is '@behavior -queryField -typeField
 Changed values with timestamps in the format of the API.';
 
+CREATE OR REPLACE FUNCTION audited_personal_columns(subject regclass)
+ RETURNS TABLE(relation regclass, reference text, name text, audit_name text, entity text, key text)
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select p.relation, p.reference, p.name,
+    coalesce(comment_tags(col_description(p.relation, n.attnum)) ->> 'auditName', camel_case(p.name)), a.audit[1], coalesce(a.audit[2], 'id')
+  from personal_columns(audited_personal_columns.subject) as p
+    join pg_attribute n on n.attrelid = p.relation and n.attname = p.name,
+    lateral regexp_match(table_tags(p.relation) ->> 'audit', '^(?!off\y)(\w+)(?:\s+(?!except\y)(\w+))?') as a(audit)
+$function$;
+
 CREATE OR REPLACE FUNCTION audited_rows_of(entity_type text, reference text, id uuid)
  RETURNS text[]
  LANGUAGE sql
@@ -6713,13 +6725,13 @@ begin
   perform schedule_file_deletion(array(select f.key from stored_files f where f.job_id = v_job.id));
   v_key := export_file_key(v_job, v_job.attempt + 1);
   insert into stored_files (key, job_id) values (v_key, v_job.id);
+  v_columns := export_file_columns(v_template, v_list, v_permissions, is_scoped_export(v_job));
   update export_jobs j
   set state = 'running', attempt = j.attempt + 1, exported_rows = 0, error_message = null,
-    started_at = coalesce(j.started_at, clock_timestamp())
+    started_at = coalesce(j.started_at, clock_timestamp()),
+    needed_permissions = case when v_list.job_id is null then '{}' else needed_permissions(v_list, v_columns) end
   where j.id = v_job.id
   returning * into v_job;
-  v_columns := export_file_columns(v_template, v_list, v_permissions, is_scoped_export(v_job));
-  update export_jobs j set needed_permissions = needed_permissions(v_list, v_columns) where j.id = v_job.id and v_list.job_id is not null;
   return jsonb_build_object(
     'attempt', v_job.attempt, 'format', v_job.format, 'failures', v_job.failures, 'key', v_key, 'source', v_job.source,
     'kind', coalesce(v_template.kind, 'TABLE'), 'values', v_list.statement_values,
@@ -8143,7 +8155,7 @@ declare
 begin
   perform require_permission('users.update');
   v_id := make_api_token(user_id, token_hash, name, scoped, scopes, expires_at);
-  -- The token also reads what is personal, such as absences and notifications, so the user is told.
+  -- Without scopes, a token also reads the absences and notifications of its owner, so the owner is notified.
   perform notify_users(array_remove(array[user_id], current_user_id()), 'TOKEN_CREATED',
     format('%s created the API token “%s” for you', user_name(current_user_id()), (select t.name from api_tokens t where t.id = v_id)),
     format('It acts for you, %s. If you did not expect it, revoke it and contact your administrator.',
@@ -9436,7 +9448,7 @@ begin
   perform set_config('office.erasing', 'on', true);
   for v_part in
     select p.relation, p.reference, array_agg(p.name) as columns, array_agg(p.audit_name) as names, p.entity, p.key
-    from personal_parts(subject) as p
+    from audited_personal_columns(subject) as p
     group by p.relation, p.reference, p.entity, p.key
     -- The subject first: triggers copy its name into other tables.
     order by p.reference is not null, p.relation::text
@@ -9461,9 +9473,9 @@ begin
   -- Values of columns and tables that were renamed or dropped are in the audit log only.
   for v_part in
     select f.entity, f.reference, array_agg(f.name) as names
-    from personal_names f
+    from personal_column_names f
     where f.subject = erase_personal_data.entity_type and not exists (
-      select from personal_parts(erase_personal_data.subject) as p
+      select from audited_personal_columns(erase_personal_data.subject) as p
       where (p.entity, coalesce(camel_case(p.reference), ''), p.audit_name) = (f.entity, f.reference, f.name))
     group by f.entity, f.reference
   loop
@@ -12935,18 +12947,6 @@ AS $function$
 $function$;
 comment on function personal_columns(regclass) is 'The columns with personal data of the rows of a table, also those of other tables.';
 
-CREATE OR REPLACE FUNCTION personal_parts(subject regclass)
- RETURNS TABLE(relation regclass, reference text, name text, audit_name text, entity text, key text)
- LANGUAGE sql
- STABLE
-AS $function$
-  select p.relation, p.reference, p.name,
-    coalesce(comment_tags(col_description(p.relation, n.attnum)) ->> 'auditName', camel_case(p.name)), a.audit[1], coalesce(a.audit[2], 'id')
-  from personal_columns(personal_parts.subject) as p
-    join pg_attribute n on n.attrelid = p.relation and n.attname = p.name,
-    lateral regexp_match(table_tags(p.relation) ->> 'audit', '^(?!off\y)(\w+)(?:\s+(?!except\y)(\w+))?') as a(audit)
-$function$;
-
 CREATE OR REPLACE FUNCTION placeholder_fields(kind export_template_kind)
  RETURNS TABLE(field text, kind_of_field export_field_kind)
  LANGUAGE plpgsql
@@ -14016,17 +14016,17 @@ begin
 end;
 $function$;
 
-CREATE OR REPLACE FUNCTION remember_personal_names()
+CREATE OR REPLACE FUNCTION remember_personal_columns()
  RETURNS void
  LANGUAGE sql
 AS $function$
-  insert into personal_names (subject, entity, reference, name)
+  insert into personal_column_names (subject, entity, reference, name)
   select s.entity, p.entity, coalesce(camel_case(p.reference), ''), p.audit_name
-  from (values ('customers', 'Customer'), ('users', 'User')) as s(relation, entity), personal_parts(s.relation::regclass) as p
+  from (values ('customers', 'Customer'), ('users', 'User')) as s(relation, entity), audited_personal_columns(s.relation::regclass) as p
   where p.entity is not null
   on conflict do nothing
 $function$;
-comment on function remember_personal_names() is 'Adds the columns with personal data of this moment to those that ever held some.';
+comment on function remember_personal_columns() is 'Adds the columns with personal data of this moment to those that ever held some.';
 
 CREATE OR REPLACE FUNCTION remove_ai_messages_after(conversation_id text, id text)
  RETURNS boolean

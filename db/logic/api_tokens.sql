@@ -154,7 +154,7 @@ declare
 begin
   perform require_permission('users.update');
   v_id := make_api_token(user_id, token_hash, name, scoped, scopes, expires_at);
-  -- The token also reads what is personal, such as absences and notifications, so the user is told.
+  -- Without scopes, a token also reads the absences and notifications of its owner, so the owner is notified.
   perform notify_users(array_remove(array[user_id], current_user_id()), 'TOKEN_CREATED',
     format('%s created the API token “%s” for you', user_name(current_user_id()), (select t.name from api_tokens t where t.id = v_id)),
     format('It acts for you, %s. If you did not expect it, revoke it and contact your administrator.',

@@ -20,25 +20,25 @@ $$ language sql stable;
 comment on function personal_columns is 'The columns with personal data of the rows of a table, also those of other tables.';
 
 -- The same columns with the names of the audit log; without an entity type for a table without audit.
-create or replace function personal_parts(subject regclass)
+create or replace function audited_personal_columns(subject regclass)
 returns table (relation regclass, reference text, name text, audit_name text, entity text, key text) as $$
   select p.relation, p.reference, p.name,
     coalesce(comment_tags(col_description(p.relation, n.attnum)) ->> 'auditName', camel_case(p.name)), a.audit[1], coalesce(a.audit[2], 'id')
-  from personal_columns(personal_parts.subject) as p
+  from personal_columns(audited_personal_columns.subject) as p
     join pg_attribute n on n.attrelid = p.relation and n.attname = p.name,
     lateral regexp_match(table_tags(p.relation) ->> 'audit', '^(?!off\y)(\w+)(?:\s+(?!except\y)(\w+))?') as a(audit)
 $$ language sql stable;
 
 -- Runs with each migration, before a later one renames or drops a column or a table.
-create or replace function remember_personal_names() returns void as $$
-  insert into personal_names (subject, entity, reference, name)
+create or replace function remember_personal_columns() returns void as $$
+  insert into personal_column_names (subject, entity, reference, name)
   select s.entity, p.entity, coalesce(camel_case(p.reference), ''), p.audit_name
-  from (values ('customers', 'Customer'), ('users', 'User')) as s(relation, entity), personal_parts(s.relation::regclass) as p
+  from (values ('customers', 'Customer'), ('users', 'User')) as s(relation, entity), audited_personal_columns(s.relation::regclass) as p
   where p.entity is not null
   on conflict do nothing
 $$ language sql volatile;
-comment on function remember_personal_names is 'Adds the columns with personal data of this moment to those that ever held some.';
-select remember_personal_names();
+comment on function remember_personal_columns is 'Adds the columns with personal data of this moment to those that ever held some.';
+select remember_personal_columns();
 
 create or replace function erased_values(relation regclass, subject regclass) returns jsonb as $$
   select jsonb_object_agg(p.name, p.instead)
@@ -111,7 +111,7 @@ begin
   perform set_config('office.erasing', 'on', true);
   for v_part in
     select p.relation, p.reference, array_agg(p.name) as columns, array_agg(p.audit_name) as names, p.entity, p.key
-    from personal_parts(subject) as p
+    from audited_personal_columns(subject) as p
     group by p.relation, p.reference, p.entity, p.key
     -- The subject first: triggers copy its name into other tables.
     order by p.reference is not null, p.relation::text
@@ -136,9 +136,9 @@ begin
   -- Values of columns and tables that were renamed or dropped are in the audit log only.
   for v_part in
     select f.entity, f.reference, array_agg(f.name) as names
-    from personal_names f
+    from personal_column_names f
     where f.subject = erase_personal_data.entity_type and not exists (
-      select from personal_parts(erase_personal_data.subject) as p
+      select from audited_personal_columns(erase_personal_data.subject) as p
       where (p.entity, coalesce(camel_case(p.reference), ''), p.audit_name) = (f.entity, f.reference, f.name))
     group by f.entity, f.reference
   loop

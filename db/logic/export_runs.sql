@@ -1,5 +1,5 @@
--- The worker's part of an export: start, progress and end. Permissions are checked when the export runs, because its
--- user may have lost them.
+-- The worker's part of an export: start, progress and end. Permissions are checked when the export starts and when
+-- its file is finished, because its user may have lost them.
 
 create or replace function end_export(job_id uuid, state text, message text) returns void as $$
 begin
@@ -62,8 +62,8 @@ create or replace function shows_rows(table_name text, permissions text[], is_sc
   from table_tags(to_regclass(shows_rows.table_name)) as t(tags), showing_permissions(shows_rows.table_name) as k(keys)
 $$ language sql stable;
 
--- Of each item, permissions separated by spaces, one is needed to download the file of a list. Whoever reads the API may
--- download a file of products, as `exports.read` allows.
+-- What a caller needs to download the file of a list: of each item, permissions separated by spaces, one. The file of an
+-- export of products needs `exports.read` only.
 create or replace function needed_permissions(list export_job_lists, columns jsonb) returns text[] as $$
   select coalesce(array_agg(distinct array_to_string(showing_permissions(t.name), ' ')), '{}')
   from (
@@ -160,13 +160,13 @@ begin
   perform schedule_file_deletion(array(select f.key from stored_files f where f.job_id = v_job.id));
   v_key := export_file_key(v_job, v_job.attempt + 1);
   insert into stored_files (key, job_id) values (v_key, v_job.id);
+  v_columns := export_file_columns(v_template, v_list, v_permissions, is_scoped_export(v_job));
   update export_jobs j
   set state = 'running', attempt = j.attempt + 1, exported_rows = 0, error_message = null,
-    started_at = coalesce(j.started_at, clock_timestamp())
+    started_at = coalesce(j.started_at, clock_timestamp()),
+    needed_permissions = case when v_list.job_id is null then '{}' else needed_permissions(v_list, v_columns) end
   where j.id = v_job.id
   returning * into v_job;
-  v_columns := export_file_columns(v_template, v_list, v_permissions, is_scoped_export(v_job));
-  update export_jobs j set needed_permissions = needed_permissions(v_list, v_columns) where j.id = v_job.id and v_list.job_id is not null;
   return jsonb_build_object(
     'attempt', v_job.attempt, 'format', v_job.format, 'failures', v_job.failures, 'key', v_key, 'source', v_job.source,
     'kind', coalesce(v_template.kind, 'TABLE'), 'values', v_list.statement_values,

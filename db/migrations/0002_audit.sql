@@ -113,20 +113,20 @@ comment on column audit_erasures.audit_log_id is 'The audit row that was changed
 comment on column audit_erasures.hash_before is 'SHA-256 of the row before the erasure.';
 comment on column audit_erasures.hash_after is 'SHA-256 of the row after the erasure.';
 
-create table personal_names (
+create table personal_column_names (
   subject text not null,
   entity text not null,
   reference text not null,
   name text not null,
   primary key (subject, entity, reference, name)
 );
-comment on table personal_names is '@internal
+comment on table personal_column_names is '@internal
 @audit off because it repeats the tags of migrations
 The names of all columns that ever held personal data, as the audit log has them. An erasure finds the values of columns that were renamed or dropped.';
-comment on column personal_names.subject is 'The entity type of the person.';
-comment on column personal_names.entity is 'The entity type of the row.';
-comment on column personal_names.reference is 'The name of the column that refers to the person; empty for the row of the person.';
-comment on column personal_names.name is 'The name of the column.';
+comment on column personal_column_names.subject is 'The entity type of the person.';
+comment on column personal_column_names.entity is 'The entity type of the row.';
+comment on column personal_column_names.reference is 'The name of the column that refers to the person; empty for the row of the person.';
+comment on column personal_column_names.name is 'The name of the column.';
 
 create type deletion as (
   audit_log_id uuid, entity_type text, entity_id text, label text, deleted_at timestamptz, user_id uuid, user_name text

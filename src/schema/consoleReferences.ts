@@ -123,7 +123,13 @@ export function referenceOfArgument(
   if (keyField !== "id") return null;
   const titleOne = titleOfRow(build, table);
   return {
-    ...{ entity, titleOne, field: null, keyField, nameField, detailField, colorField },
+    entity,
+    titleOne,
+    field: null,
+    keyField,
+    nameField,
+    detailField,
+    colorField,
     choices: null,
   };
 }

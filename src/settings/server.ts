@@ -110,9 +110,10 @@ export function serverProblems(config: Server): string[] {
       (origin) =>
         `ALLOWED_ORIGINS names "${origin.slice(0, 60)}", which is not an origin such as https://office.example`,
     );
-  const { protocol, hostname } = new URL(publicUrl ?? "https://localhost");
   const address =
-    production && protocol === "http:" && !isLoopback(hostname)
+    production &&
+    publicUrl?.startsWith("http:") === true &&
+    !isLoopback(new URL(publicUrl).hostname)
       ? [
           "PUBLIC_URL must begin with https: in production: browsers send the cookie of a login over https only",
         ]

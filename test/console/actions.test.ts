@@ -24,6 +24,15 @@ async function absences(userId: string): Promise<unknown[]> {
   return rows;
 }
 
+async function requestVacation(userId: string, from: string, to: string): Promise<string> {
+  const { rows } = await service.database.pool.query<{ id: string }>(
+    `insert into absences (user_id, type, starts_on, ends_on)
+     values ($1, 'VACATION', $2, $3) returning id`,
+    [userId, from, to],
+  );
+  return rows[0]?.id ?? "";
+}
+
 describe("actions with arguments", () => {
   test("above a list ask for what they need, and name what is missing at its field", async () => {
     const office = await service.login(["absences.read", "absences.update", "users.read"]);
@@ -76,13 +85,9 @@ describe("actions with arguments", () => {
   test("of a row take optional arguments, such as the note of a decision", async () => {
     const office = await service.login(["absences.read", "absences.update"]);
     const dora = await service.login([], "dora@example.com");
-    const { rows } = await service.database.pool.query<{ id: string }>(
-      `insert into absences (user_id, type, starts_on, ends_on)
-       values ($1, 'VACATION', '2027-04-05', '2027-04-06') returning id`,
-      [dora.userId],
-    );
+    const id = await requestVacation(dora.userId, "2027-04-05", "2027-04-06");
     await withJourney({ browser, service }, { token: office.token }, async ({ page, open }) => {
-      await open(`/absences/${rows[0]?.id}`);
+      await open(`/absences/${id}`);
       await page.getByRole("button", { name: "Actions" }).click();
       await page.getByRole("menuitem", { name: "Decline absence" }).click();
       const form = page.getByRole("dialog", { name: /^Decline absence/ });
@@ -98,23 +103,19 @@ describe("actions with arguments", () => {
   test("of a row are not run on one that changed since the page showed it", async () => {
     const office = await service.login(["absences.read", "absences.update"]);
     const elsa = await service.login([], "elsa@example.com");
-    const { rows } = await service.database.pool.query<{ id: string }>(
-      `insert into absences (user_id, type, starts_on, ends_on)
-       values ($1, 'VACATION', '2027-05-03', '2027-05-04') returning id`,
-      [elsa.userId],
-    );
+    const id = await requestVacation(elsa.userId, "2027-05-03", "2027-05-04");
     await withJourney(
       { browser, service },
       { token: office.token },
       async ({ page, open, expectAccessible }) => {
-        await open(`/absences/${rows[0]?.id}`);
+        await open(`/absences/${id}`);
         await page.getByRole("button", { name: "Actions" }).click();
         await page.getByRole("menuitem", { name: "Approve absence" }).click();
         const form = page.getByRole("dialog", { name: /^Approve absence/ });
         const run = form.getByRole("button", { name: "Approve absence" });
         await run.waitFor();
         const longer = `mutation ($id: ID!) { updateAbsence(id: $id, input: { endsOn: "2027-05-28" }) { id } }`;
-        const variables = { id: rows[0]?.id };
+        const variables = { id };
         expect(
           (await service.ask(longer, { token: elsa.token, variables })).errors,
         ).toBeUndefined();
