@@ -157,7 +157,7 @@ begin
   -- Without scopes, a token also reads the absences and notifications of its owner, so the owner is notified.
   perform notify_users(array_remove(array[user_id], current_user_id()), 'TOKEN_CREATED',
     format('%s created the API token “%s” for you', user_name(current_user_id()), (select t.name from api_tokens t where t.id = v_id)),
-    format('It acts for you, %s. If you did not expect it, revoke it and contact your administrator.',
+    format('It acts for you, %s. If you did not expect it, contact an administrator; `revokeApiToken` ends it.',
       case when scoped then 'with the permissions ' || array_to_string(scopes, ', ') else 'with all your permissions' end),
     'ApiToken', v_id::text);
   return v_id;

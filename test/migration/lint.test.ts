@@ -179,7 +179,7 @@ describe("a migration of a deployment", () => {
       "comment on column wines.vintage is '@internal';",
       "the comment on its column vintage has the tags that the product relies on",
     ],
-    ["alter table wines drop column name;", "this changes its column name"],
+    ["alter table wines drop column name;", "this drops its column name"],
     ["alter table wines alter column vintage set default 2000;", "this changes its column vintage"],
     ["alter table wines alter column name type bigint;", "this changes its column name"],
     [

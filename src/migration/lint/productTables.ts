@@ -54,7 +54,7 @@ export function checkProductTables(context: Context): void {
     if (subtype === "AT_DropConstraint" && isProductConstraint(table, known, name ?? ""))
       refuse(table, `it relies on the constraint ${name}`);
     else if (!addsOnly.has(subtype ?? "") && hasColumn(table, name))
-      refuse(table, `this changes its column ${name}`);
+      refuse(table, `this ${subtype === "AT_DropColumn" ? "drops" : "changes"} its column ${name}`);
   }
   if ("RenameStmt" in node) {
     const { relation, renameType, subname } = node.RenameStmt;
