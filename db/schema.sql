@@ -1122,39 +1122,72 @@ CREATE TRIGGER _800_audit_update AFTER UPDATE ON api_tokens REFERENCING OLD TABL
 create policy api_tokens_made on api_tokens for select to office_api
   using ((created_by_token_id = ( SELECT current_token_id() AS current_token_id)));
 
+create policy api_tokens_managed on api_tokens for select to office_api
+  using (( SELECT has_permission('users.update'::text) AS has_permission));
+
 create policy api_tokens_owner on api_tokens for all to office_owner
   using (true)
   with check (true);
 
 create policy api_tokens_read on api_tokens for select to office_api
-  using (( SELECT has_permission('users.update'::text) AS has_permission));
-
-create policy api_tokens_self on api_tokens for select to office_api
-  using (((user_id = ( SELECT current_user_id() AS current_user_id)) AND (NOT ( SELECT is_scoped() AS is_scoped))));
+  using ((( SELECT is_login() AS is_login) AND (user_id = ( SELECT current_user_id() AS current_user_id))));
 grant select (xmin, id, user_id, name, is_scoped, scopes, expires_at, last_used_at, revoked_at, created_by_user_id, created_by_token_id, created_at) on api_tokens to office_api;
 
-comment on table api_tokens is '@read users.update
-@root off
+comment on table api_tokens is '@group People 55
+@icon key
+@read login
+@owner user_id
 @audit ApiToken id except last_used_at
 @auditReads
 @defaultOrder created_at desc, id desc
+@defaultQuery -revokedAt:*
 A secret with which a script authenticates instead of a login. The token acts for its owner, with all permissions of the owner or only those in its scopes.';
-comment on column api_tokens.user_id is 'The owner of the token, for whom it acts.';
 
-comment on column api_tokens.name is '@personal user_id
+comment on column api_tokens.user_id is '@list 2
+The owner of the token, for whom it acts.';
+
+comment on column api_tokens.name is '@list 1
+@personal user_id
 A name that states the purpose of the token.';
 
 comment on column api_tokens.token_hash is '@secret
 SHA-256 of the token.';
-comment on column api_tokens.is_scoped is 'Whether the token is limited to its scopes. A scoped token stays scoped, even when its permissions are deleted.';
-comment on column api_tokens.scopes is 'The permission keys to which the token is limited; an empty list means an unlimited token with all permissions of its owner.';
-comment on column api_tokens.expires_at is 'When the token expires.';
-comment on column api_tokens.last_used_at is 'When the token was last used, to the minute; null before the first use.';
+
+comment on column api_tokens.is_scoped is '@list 3
+@title Limited
+Whether the token is limited to its scopes. A scoped token stays scoped, even when its permissions are deleted.';
+
+comment on column api_tokens.scopes is '@list 4
+@namesOf permissions
+The permission keys to which the token is limited; an empty list means an unlimited token with all permissions of its owner.';
+
+comment on column api_tokens.expires_at is '@list 5
+When the token expires.';
+
+comment on column api_tokens.last_used_at is '@list 6
+When the token was last used, to the minute; null before the first use.';
 comment on column api_tokens.revoked_at is 'When the token was revoked, explicitly or by the deactivation of its owner; null for a token that was not revoked.';
-comment on column api_tokens.created_by_user_id is 'The user who created the token.';
-comment on column api_tokens.created_by_token_id is 'The API token that created the token; null for a token created in a session.';
+
+comment on column api_tokens.created_by_user_id is '@list 7
+@title Created by
+The user who created the token.';
+
+comment on column api_tokens.created_by_token_id is '@title Created with
+The API token that created the token; null for a token created in a session.';
+
+comment on constraint api_tokens_created_by_token_id_fkey on api_tokens is '@forwardBehavior +singularRelation:resource:single
+@fieldName createdByToken
+@backwardBehavior +manyRelation:resource:connection
+@foreignConnectionFieldName createdTokens';
+
+comment on constraint api_tokens_created_by_user_id_fkey on api_tokens is '@forwardBehavior +singularRelation:resource:single
+@fieldName createdBy';
 comment on constraint api_tokens_name_check on api_tokens is 'must be 1 to 100 visible characters without spaces at its ends';
 comment on constraint api_tokens_scopes_check on api_tokens is 'must be empty for an unlimited token';
+
+comment on constraint api_tokens_user_id_fkey on api_tokens is '@forwardFollows own
+@forwardBehavior +singularRelation:resource:single
+@fieldName user';
 
 create unlogged table attempt_counts (
   step text not null,
@@ -8158,7 +8191,7 @@ begin
   -- Without scopes, a token also reads the absences and notifications of its owner, so the owner is notified.
   perform notify_users(array_remove(array[user_id], current_user_id()), 'TOKEN_CREATED',
     format('%s created the API token “%s” for you', user_name(current_user_id()), (select t.name from api_tokens t where t.id = v_id)),
-    format('It acts for you, %s. If you did not expect it, contact an administrator; `revokeApiToken` ends it.',
+    format('It acts for you, %s. If you did not expect it, revoke it, in the console or with `revokeApiToken`, and contact an administrator.',
       case when scoped then 'with the permissions ' || array_to_string(scopes, ', ') else 'with all your permissions' end),
     'ApiToken', v_id::text);
   return v_id;
@@ -11636,6 +11669,7 @@ AS $function$
     ('column view-column attribute function', 'widget', '<widget>', '^(color|url|email|image|long|markdown|code|money|percent|row|file|list)$', false, null),
     ('column view-column attribute function', 'unit', '<unit>', p.some, false, null),
     ('column view-column attribute function', 'list', '<place>` or `@list off', '^(off|[1-9]\d?)$', false, null),
+    ('column', 'namesOf', '<table>', p.name, false, null),
     ('column', 'choices', '<query>', p.some, false, null),
     ('column view-column function', 'section', '<heading>', p.some, false, null),
     ('column view-column attribute function', 'tone', '<VALUE> ok`, `warn`, `bad` or `info', '^\w+ (ok|warn|bad|info)$', true, null),
@@ -14892,6 +14926,7 @@ $function$;
 grant execute on function revoke_api_token(uuid) to office_api;
 
 comment on function revoke_api_token(uuid) is '@guard principal
+@action bad of apiTokens unless revoked_at
 Revokes an API token and all tokens created with it; repeating the call changes nothing. Users may revoke their own tokens, but not with a scoped token. Revoking other tokens needs `users.update` and the permissions of the token.';
 
 CREATE OR REPLACE FUNCTION revoke_calendar_feed(id uuid)

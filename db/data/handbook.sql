@@ -52,7 +52,7 @@ orders with a mapping issue again.
 
 `Delete` waits six seconds in which `Undo` takes it back. A row that others refer to is not deleted; the message names what refers to it. A row that was deleted within the last seven days is restored at its address: the page says who deleted it, with `Restore` for whoever may create such rows, and its history for holders of `audit.read`. The report `Deleted rows` lists them. If a row is deleted while you edit it, the form keeps what you typed; `Restore and save` restores the row and saves your edits in it. If a colleague had changed the same fields before, it asks first.
 
-A secret, such as the address of a calendar feed, is shown once, in a dialog after its row is created.
+A secret, such as the address of a calendar feed or an API token, is shown once, in a dialog after its row is created.
 
 ## Notifications and the handbook
 

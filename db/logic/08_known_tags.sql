@@ -43,6 +43,7 @@ create or replace function known_tags() returns table (kind text, tag text, valu
     ('column view-column attribute function', 'widget', '<widget>', '^(color|url|email|image|long|markdown|code|money|percent|row|file|list)$', false, null),
     ('column view-column attribute function', 'unit', '<unit>', p.some, false, null),
     ('column view-column attribute function', 'list', '<place>` or `@list off', '^(off|[1-9]\d?)$', false, null),
+    ('column', 'namesOf', '<table>', p.name, false, null),
     ('column', 'choices', '<query>', p.some, false, null),
     ('column view-column function', 'section', '<heading>', p.some, false, null),
     ('column view-column attribute function', 'tone', '<VALUE> ok`, `warn`, `bad` or `info', '^\w+ (ok|warn|bad|info)$', true, null),

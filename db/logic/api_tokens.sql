@@ -1,12 +1,10 @@
 -- API tokens: scopes, who may create which, and revocation. The server creates the secret; the database stores only its
 -- hash.
 
--- A session or an unscoped token sees all tokens of its user. A scoped token sees only tokens that it created, because
--- the mutation returns them.
-select ensure_policy('api_tokens', 'api_tokens_self', 'select', 'office_api',
-  'user_id = (select current_user_id()) and not (select is_scoped())');
+-- A scoped token sees only tokens that it created, because the mutation returns them.
 select ensure_policy('api_tokens', 'api_tokens_made', 'select', 'office_api',
   'created_by_token_id = (select current_token_id())');
+select ensure_policy('api_tokens', 'api_tokens_managed', 'select', 'office_api', '(select has_permission(''users.update''))');
 
 create or replace function require_login() returns void as $$
 begin
@@ -157,7 +155,7 @@ begin
   -- Without scopes, a token also reads the absences and notifications of its owner, so the owner is notified.
   perform notify_users(array_remove(array[user_id], current_user_id()), 'TOKEN_CREATED',
     format('%s created the API token “%s” for you', user_name(current_user_id()), (select t.name from api_tokens t where t.id = v_id)),
-    format('It acts for you, %s. If you did not expect it, contact an administrator; `revokeApiToken` ends it.',
+    format('It acts for you, %s. If you did not expect it, revoke it, in the console or with `revokeApiToken`, and contact an administrator.',
       case when scoped then 'with the permissions ' || array_to_string(scopes, ', ') else 'with all your permissions' end),
     'ApiToken', v_id::text);
   return v_id;
@@ -185,6 +183,7 @@ begin
 end;
 $$ language plpgsql volatile security definer set search_path from current;
 comment on function revoke_api_token is '@guard principal
+@action bad of apiTokens unless revoked_at
 Revokes an API token and all tokens created with it; repeating the call changes nothing. Users may revoke their own tokens, but not with a scoped token. Revoking other tokens needs `users.update` and the permissions of the token.';
 
 create or replace function revoke_current_api_token() returns boolean as $$

@@ -553,28 +553,48 @@ create index api_tokens_user_id_idx on api_tokens (user_id, created_at desc);
 create index api_tokens_created_by_user_id_idx on api_tokens (created_by_user_id);
 create index api_tokens_created_by_token_id_idx on api_tokens (created_by_token_id);
 create index api_tokens_expires_at_idx on api_tokens (expires_at);
-comment on table api_tokens is '@read users.update
-@root off
+comment on table api_tokens is '@group People 55
+@icon key
+@read login
+@owner user_id
 @audit ApiToken id except last_used_at
 @auditReads
 @defaultOrder created_at desc, id desc
+@defaultQuery -revokedAt:*
 A secret with which a script authenticates instead of a login. The token acts for its owner, with all permissions of the owner or only those in its scopes.';
-comment on column api_tokens.user_id is 'The owner of the token, for whom it acts.';
-comment on column api_tokens.name is '@personal user_id
+comment on column api_tokens.user_id is '@list 2
+The owner of the token, for whom it acts.';
+comment on column api_tokens.name is '@list 1
+@personal user_id
 A name that states the purpose of the token.';
 comment on column api_tokens.token_hash is '@secret
 SHA-256 of the token.';
-comment on column api_tokens.is_scoped is
-  'Whether the token is limited to its scopes. A scoped token stays scoped, even when its permissions are deleted.';
-comment on column api_tokens.scopes is
-  'The permission keys to which the token is limited; an empty list means an unlimited token with all permissions of its owner.';
-comment on column api_tokens.expires_at is 'When the token expires.';
-comment on column api_tokens.last_used_at is 'When the token was last used, to the minute; null before the first use.';
+comment on column api_tokens.is_scoped is '@list 3
+@title Limited
+Whether the token is limited to its scopes. A scoped token stays scoped, even when its permissions are deleted.';
+comment on column api_tokens.scopes is '@list 4
+@namesOf permissions
+The permission keys to which the token is limited; an empty list means an unlimited token with all permissions of its owner.';
+comment on column api_tokens.expires_at is '@list 5
+When the token expires.';
+comment on column api_tokens.last_used_at is '@list 6
+When the token was last used, to the minute; null before the first use.';
 comment on column api_tokens.revoked_at is
   'When the token was revoked, explicitly or by the deactivation of its owner; null for a token that was not revoked.';
-comment on column api_tokens.created_by_user_id is 'The user who created the token.';
-comment on column api_tokens.created_by_token_id is
-  'The API token that created the token; null for a token created in a session.';
+comment on column api_tokens.created_by_user_id is '@list 7
+@title Created by
+The user who created the token.';
+comment on column api_tokens.created_by_token_id is '@title Created with
+The API token that created the token; null for a token created in a session.';
+comment on constraint api_tokens_user_id_fkey on api_tokens is '@forwardFollows own
+@forwardBehavior +singularRelation:resource:single
+@fieldName user';
+comment on constraint api_tokens_created_by_user_id_fkey on api_tokens is '@forwardBehavior +singularRelation:resource:single
+@fieldName createdBy';
+comment on constraint api_tokens_created_by_token_id_fkey on api_tokens is '@forwardBehavior +singularRelation:resource:single
+@fieldName createdByToken
+@backwardBehavior +manyRelation:resource:connection
+@foreignConnectionFieldName createdTokens';
 comment on constraint api_tokens_name_check on api_tokens is
   'must be 1 to 100 visible characters without spaces at its ends';
 comment on constraint api_tokens_scopes_check on api_tokens is 'must be empty for an unlimited token';

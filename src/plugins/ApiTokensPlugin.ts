@@ -140,7 +140,7 @@ export const ApiTokensPlugin: GraphileConfig.Plugin = extendSchema((build) => {
           """
           userId: ID!
           input: CreateApiTokenInput!
-        ): ApiToken! @scope(guard: "users.update")
+        ): ApiToken! @scope(guard: "users.update", action: "of users if is_active")
       }
     `,
     objects: {

@@ -17,6 +17,8 @@ declare global {
       guard?: string;
       /** The entity type under which reads of this field are audited. */
       auditReads?: string;
+      /** Where the console offers a mutation, as in the tag `@action` of a function. */
+      action?: string;
     }
     interface Build {
       /** Root fields without a guard; a schema with any is rejected. */
@@ -82,7 +84,12 @@ export const GuardsPlugin: GraphileConfig.Plugin = {
           description: [field.description, describeGuard(guard)].filter(Boolean).join("\n\n"),
           extensions: {
             ...field.extensions,
-            office: { guard, auditReads, outsideTransaction: scope.outsideTransaction },
+            office: {
+              guard,
+              auditReads,
+              outsideTransaction: scope.outsideTransaction,
+              action: scope.action,
+            },
           },
         };
       },

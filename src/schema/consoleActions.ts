@@ -12,24 +12,27 @@ import {
   isObjectType,
   isRequiredArgument,
 } from "graphql";
-import type { PgCodecWithAttributes, PgResource } from "postgraphile/@dataplan/pg";
+import type { PgCodec, PgCodecWithAttributes, PgResource } from "postgraphile/@dataplan/pg";
 import { guardOf } from "../auth/guards.ts";
 import type { ConsoleAction } from "./consoleEntity.ts";
 import { fieldsOfRows } from "./consoleFields.ts";
 import { fieldOfInput, useOf } from "./consoleInputs.ts";
 import { type Named, isIdOf } from "./consoleReferences.ts";
 import type { ConsoleArgument, EntityField } from "./entityDescription.ts";
-import { titleOf, withoutNull } from "./rowNames.ts";
+import { firstParagraph, secretFieldOf } from "./fieldProperties.ts";
+import { titleOf } from "./rowNames.ts";
 import { didYouMean } from "../text/suggest.ts";
 
 /** An action before its arguments are described. */
 export type FoundAction = Omit<ConsoleAction, "arguments"> & {
   args: readonly GraphQLArgument[];
+  /** The name of the type that the mutation returns. */
+  returns: string;
 };
 
 /**
- * The mutations with the tag `@action`, in the order of their names: by the type of the rows in whose list or reports they
- * are offered; those above a report by the name of the report.
+ * The mutations with the tag `@action` and those that a plugin gives one, in the order of their names: by the type of the
+ * rows in whose list or reports they are offered; those above a report by the name of the report.
  * @throws Error when a tagged function cannot be an action
  */
 export function actionsByType(
@@ -38,35 +41,64 @@ export function actionsByType(
   listed: Named,
 ): Map<string, FoundAction[]> {
   const found = new Map<string, FoundAction[]>();
-  const resources = Object.values(build.pgResources as Record<string, PgResource>);
-  for (const resource of resources.toSorted((a, b) => a.name.localeCompare(b.name, "en"))) {
-    const tag = resource.parameters && resource.extensions?.tags?.action;
-    if (tag === undefined) continue;
-    const { place, action } = actionOf(build, schema, { resource, tag: String(tag), listed });
+  const tagged = [...taggedFunctions(build), ...taggedFields(build, schema, listed)];
+  for (const mutation of tagged.toSorted((a, b) => a.name.localeCompare(b.name, "en"))) {
+    const { place, action } = actionOf(build, schema, mutation, listed);
     found.set(place, [...(found.get(place) ?? []), action]);
   }
   return found;
 }
 
-interface TaggedFunction {
-  resource: PgResource;
+interface TaggedMutation {
+  /** The name of the function, or of the field of a plugin. */
+  name: string;
+  fieldName: string;
   tag: string;
-  listed: Named;
+  /** What the mutation returns. */
+  codec: PgCodec | undefined;
+}
+
+function taggedFunctions(build: GraphileBuild.Build): TaggedMutation[] {
+  return Object.values(build.pgResources as Record<string, PgResource>).flatMap(
+    ({ parameters, extensions, name, codec }) => {
+      const tag = parameters && extensions?.tags?.action;
+      if (tag === undefined) return [];
+      return [{ name, fieldName: build.inflection.camelCase(name), tag: String(tag), codec }];
+    },
+  );
+}
+
+/** The mutations of plugins that state their place with `@scope(action:)`. */
+function taggedFields(
+  build: GraphileBuild.Build,
+  schema: GraphQLSchema,
+  listed: Named,
+): TaggedMutation[] {
+  const fields = Object.values(schema.getMutationType()?.getFields() ?? {});
+  return fields.flatMap(({ name, type, extensions }) => {
+    const { action } = (extensions as { office?: { action?: string } }).office ?? {};
+    if (action === undefined) return [];
+    const typeName = getNamedType(type).name;
+    const row = [...listed.keys()].find(
+      ({ codec }) => build.inflection.tableType(codec) === typeName,
+    );
+    return [{ name, fieldName: name, tag: action, codec: row?.codec }];
+  });
 }
 
 function actionOf(
   build: GraphileBuild.Build,
   schema: GraphQLSchema,
-  { resource, tag, listed }: TaggedFunction,
+  { name, fieldName, tag, codec: returned }: TaggedMutation,
+  listed: Named,
 ): { place: string; action: FoundAction } {
-  const refuse = (why: string) =>
-    new Error(`The tag @action of the function ${resource.name}: ${why}`);
-  const field = schema.getMutationType()?.getFields()[build.inflection.camelCase(resource.name)];
+  const refuse = (why: string) => new Error(`The tag @action of the function ${name}: ${why}`);
+  const field = schema.getMutationType()?.getFields()[fieldName];
   if (!field) throw refuse("it is not a mutation; an action is `volatile` and has a `@guard`");
   const reports = reportResources(build);
   const [, named = ""] = /\bof\s+(\w+)/.exec(tag) ?? [];
   const report = reports.get(named);
-  const codec = report ? (report.codec as PgCodecWithAttributes) : codecOf(resource, named, listed);
+  const codec = report ? (report.codec as PgCodecWithAttributes) : codecOf(returned, named, listed);
   if (codec === undefined) {
     const hint = didYouMean(named, [
       ...[...listed.values()].map(({ name }) => name),
@@ -116,8 +148,9 @@ function actionOf(
       isHarmful: /^bad\b/.test(tag),
       ...condition,
       args: args.filter((argument) => argument !== flagged),
+      returns: getNamedType(field.type).name,
       flags: flagged ? [flagged.name] : [],
-      ...resultOf(build, field.type, resource, listed),
+      ...resultOf(build, field.type, returned, listed),
       guard: guardOf(field as { extensions: object }),
     },
   };
@@ -127,15 +160,17 @@ function actionOf(
 function resultOf(
   build: GraphileBuild.Build,
   returned: GraphQLOutputType,
-  { codec }: PgResource,
+  codec: PgCodec | undefined,
   listed: Named,
-): Pick<ConsoleAction, "returnsValue" | "resultFields"> {
+): Pick<ConsoleAction, "returnsValue" | "resultFields" | "secretField"> {
   const type = getNamedType(returned);
+  const secretField = isObjectType(type) ? secretFieldOf(type) : null;
   const isRow = [...listed.keys()].some((table) => table.codec === codec);
-  if (!isObjectType(type) || !codec.attributes || isRow)
-    return { returnsValue: isLeafType(type), resultFields: [] };
+  if (!isObjectType(type) || !codec?.attributes || isRow)
+    return { returnsValue: isLeafType(type), resultFields: [], secretField };
   const fields = fieldsOfRows(build, codec as PgCodecWithAttributes, type, listed);
-  return { returnsValue: false, resultFields: fields.filter(({ place }) => place !== 0) };
+  const resultFields = fields.filter(({ place }) => place !== 0);
+  return { returnsValue: false, resultFields, secretField };
 }
 
 /** The functions with the tag `@report` that return rows, by the name of the query. */
@@ -152,24 +187,30 @@ function reportResources(build: GraphileBuild.Build): Map<string, PgResource> {
 
 /** The rows in whose list the action is offered: those named after `of` in the tag, otherwise those it returns. */
 function codecOf(
-  resource: PgResource,
+  returned: PgCodec | undefined,
   list: string,
   listed: Named,
 ): PgCodecWithAttributes | undefined {
-  if (list === "") return resource.codec.attributes && (resource.codec as PgCodecWithAttributes);
+  if (list === "") return returned?.attributes && (returned as PgCodecWithAttributes);
   return [...listed].find(([, { name }]) => name === list)?.[0].codec;
 }
 
-/** Describes the arguments of actions for their forms. */
+/**
+ * Describes the arguments of actions for their forms.
+ * @param fieldsByType the fields of the rows of all tables, by the name of their type
+ * @param fields the fields of the rows that the actions change
+ */
 export function describeActions(
   build: GraphileBuild.Build,
   actions: readonly FoundAction[],
+  fieldsByType: ReadonlyMap<string, readonly EntityField[]>,
   fields: readonly EntityField[],
   listed: Named,
 ): ConsoleAction[] {
-  return actions.map(({ args, ...action }) => ({
+  return actions.map(({ args, returns, ...action }) => ({
     ...action,
-    arguments: describeArguments(build, args, fields, listed),
+    // The input of an action that creates another row, such as an API token of a user, has the fields of that row.
+    arguments: describeArguments(build, args, fieldsByType.get(returns) ?? fields, listed),
   }));
 }
 
@@ -244,6 +285,6 @@ const snakeCase = (name: string): string =>
 
 /** The part of the description for users of the console; the rest is for callers of the API. */
 function firstSentence(description: string): string {
-  const [sentence = ""] = /^.*?\.(?=\s|$)|^.*/.exec(description) ?? [];
-  return withoutNull(sentence);
+  const [sentence = ""] = /^.*?\.(?=\s|$)|^.*/.exec(firstParagraph(description) ?? "") ?? [];
+  return sentence;
 }

@@ -25,6 +25,7 @@ import {
 import type { ConsoleArgument, EntityField } from "./entityDescription.ts";
 import { type Parent, parentsOf, relationsOf } from "./consoleReferences.ts";
 import { reportsOf } from "./consoleReports.ts";
+import { secretFieldOf } from "./fieldProperties.ts";
 import { defaultQuery, rejectDefaultQuery } from "./queryTags.ts";
 import {
   type Table,
@@ -49,20 +50,21 @@ export function buildConsoleMetadata(
   const places = placesOf(build, schema);
   for (const table of tablesOf(build)) if (!places.listed.has(table)) rejectDefaultQuery(table);
   const actions = actionsByType(build, schema, places.listed);
-  const entities = [...places.all]
-    .map(([table, place]) => {
-      const entity = entityOf(build, schema, { table, place, places });
-      const found = actions.get(build.inflection.tableType(table.codec)) ?? [];
-      return {
-        entity: {
-          ...entity,
-          actions: describeActions(build, found, entity.fields, places.listed),
-        },
-        place: groupOf(table.extensions?.tags).place,
-      };
-    })
+  const described = [...places.all]
+    .map(([table, place]) => ({
+      entity: entityOf(build, schema, { table, place, places }),
+      place: groupOf(table.extensions?.tags).place,
+    }))
     .toSorted((a, b) => a.place - b.place || a.entity.title.localeCompare(b.entity.title, "en"))
     .map(({ entity }) => entity);
+  const fieldsByType = new Map(described.map(({ typeName, fields }) => [typeName, fields]));
+  const entities = described.map((entity) => {
+    const found = actions.get(entity.typeName) ?? [];
+    return {
+      ...entity,
+      actions: describeActions(build, found, fieldsByType, entity.fields, places.listed),
+    };
+  });
   const reports = reportsOf(build, schema, { entities, listed: places.listed, actions });
   const known = new Set([
     ...entities.map(({ typeName }) => typeName),
@@ -235,13 +237,6 @@ function objectType(schema: GraphQLSchema, name: string): GraphQLObjectType {
   const type = schema.getType(name);
   if (!isObjectType(type)) throw new Error(`The schema has no object type ${name}`);
   return type;
-}
-
-function secretFieldOf(type: GraphQLObjectType): string | null {
-  const found = Object.values(type.getFields()).find(
-    ({ extensions }) => (extensions as { secret?: boolean }).secret,
-  );
-  return found?.name ?? null;
 }
 
 /** The field that finds one row by its id. Rows with an id of another type are found by a search, as by other keys. */

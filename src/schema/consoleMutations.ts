@@ -6,7 +6,7 @@ import { inputFields } from "./consoleFields.ts";
 import { useOf } from "./consoleInputs.ts";
 import type { Named } from "./consoleReferences.ts";
 import type { EntityField } from "./entityDescription.ts";
-import { withoutNull } from "./rowNames.ts";
+import { firstParagraph } from "./fieldProperties.ts";
 
 /** A mutation before its arguments are described. */
 export type FoundMutation = Omit<ConsoleMutation, "arguments"> & {
@@ -16,13 +16,18 @@ export type FoundMutation = Omit<ConsoleMutation, "arguments"> & {
 /** The arguments that the console fills in by itself, or from the fields of the row. */
 const knownArguments = ["id", "input", "ifVersion"];
 
-/** Finds `create<Type>(input)`, `update<Type>(id, input)` or `delete<Type>(id)`, generated from tags or from a function. */
+/**
+ * Finds `create<Type>(input)`, or `createMy<Type>(input)` for rows that always belong to the caller, `update<Type>(id,
+ * input)` or `delete<Type>(id)`, generated from tags, from a function or by a plugin.
+ */
 export function findMutation(
   schema: GraphQLSchema,
   verb: Verb,
   typeName: string,
 ): FoundMutation | null {
-  const field = schema.getMutationType()?.getFields()[`${verb}${typeName}`];
+  const mutations = schema.getMutationType()?.getFields();
+  const ofCaller = verb === "create" ? mutations?.[`createMy${typeName}`] : undefined;
+  const field = mutations?.[`${verb}${typeName}`] ?? ofCaller;
   if (!field) return null;
   const argument = (name: string) => field.args.find((arg) => arg.name === name);
   const input = argument("input");
@@ -39,7 +44,7 @@ export function findMutation(
     inputType: input ? getNamedType(input.type).name : null,
     takesVersion: argument("ifVersion") !== undefined,
     guard: guardOf(field as { extensions: object }),
-    description: withoutNull((field.description ?? "").split("\n")[0] ?? ""),
+    description: firstParagraph(field.description) ?? "",
     args: field.args.filter(({ name }) => !knownArguments.includes(name)),
   };
 }

@@ -10,9 +10,11 @@ import {
 import type { PgCodecRelation, PgResource } from "postgraphile/@dataplan/pg";
 import type { EntityParent, EntityReference, EntityRelation } from "./entityDescription.ts";
 import { type Table, type Tags, labelFields, tagText, titleOfRow } from "./labels.ts";
+import { databaseName } from "./databaseName.ts";
 import { choicesQuery } from "./queryTags.ts";
 import { insideSentence, titleOf } from "./rowNames.ts";
 import { relationField } from "./relationField.ts";
+import { didYouMean } from "../text/suggest.ts";
 
 /** Tables by the names of their lists. */
 export type Named = ReadonlyMap<Table, { name: string }>;
@@ -53,9 +55,48 @@ export function referencesOf(
       choices: choicesQuery(build, table, column, remoteResource as Table),
     });
   }
-  for (const column of Object.keys(table.codec.attributes))
+  for (const [column, { codec, extensions }] of Object.entries(table.codec.attributes)) {
+    const other = tagText(extensions?.tags, "namesOf");
+    if (other !== null) {
+      const refuse = (why: string) =>
+        new Error(`The tag @namesOf of ${databaseName(table as PgResource)}.${column}: ${why}`);
+      if (!codec.arrayOfCodec) throw refuse("the column is no array; declare a foreign key");
+      found.set(column, referenceByNames(build, other, listed, refuse));
+    }
     if (!found.get(column)) choicesQuery(build, table, column, null);
+  }
   return found;
+}
+
+/** The reference of an array with the names of rows of another table, which the tag `@namesOf` of its column states. */
+function referenceByNames(
+  build: GraphileBuild.Build,
+  other: string,
+  listed: Named,
+  refuse: (why: string) => Error,
+): EntityReference {
+  const tables = new Map(
+    [...listed].map(([table, { name }]) => [
+      databaseName(table as PgResource),
+      { table, entity: name },
+    ]),
+  );
+  const found = tables.get(other);
+  if (!found)
+    throw refuse(
+      `there is no table \`${other}\` with a list in the console${didYouMean(other, [...tables.keys()])}`,
+    );
+  const { nameField, detailField, colorField } = labelFields(build, found.table);
+  return {
+    entity: found.entity,
+    titleOne: titleOfRow(build, found.table),
+    field: null,
+    keyField: nameField,
+    nameField,
+    detailField,
+    colorField,
+    choices: null,
+  };
 }
 
 /**

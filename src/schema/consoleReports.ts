@@ -78,7 +78,7 @@ function reportOf(
     arguments: describeArguments(build, field.args, entity?.fields ?? [], listed),
     entity: entity?.name ?? null,
     fields,
-    actions: describeActions(build, found, rowFields, listed),
+    actions: describeActions(build, found, new Map(), rowFields, listed),
     guard: guardOf(field as { extensions: object }),
   };
 }

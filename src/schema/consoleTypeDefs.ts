@@ -325,6 +325,11 @@ export const consoleTypeDefs = gql`
     The fields of the result to show afterwards, such as the counts of \`handOver\`.
     """
     resultFields: [EntityField!]!
+    """
+    The field of the result with a secret that the service returns only once, such as \`token\` of
+    \`createUserApiToken\`; null without a secret.
+    """
+    secretField: String
   }
 
   """

@@ -148,6 +148,8 @@ export interface EntityAction {
   returnsValue: boolean;
   /** The fields of a result that is no row of a list, such as the counts of `handOver`. */
   resultFields: EntityField[];
+  /** The field of the result with a secret that is shown once, such as `token` of `createUserApiToken`. */
+  secretField: string | null;
 }
 
 /** A query that the console shows on a separate page with a form for its arguments, such as `freeResources`. */

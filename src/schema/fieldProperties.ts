@@ -54,6 +54,14 @@ export function typeProperties(
   };
 }
 
+/** The field of a type with a secret that only the mutation that creates it returns; null without one. */
+export function secretFieldOf(type: GraphQLObjectType): string | null {
+  const found = Object.values(type.getFields()).find(
+    ({ extensions }) => (extensions as { secret?: boolean }).secret,
+  );
+  return found?.name ?? null;
+}
+
 /** The unit of a field's numbers, such as `bottles`, and of the number 1. */
 export function unitsOf({ inflection }: GraphileBuild.Build, tags: Tags | undefined) {
   const unit = tagText(tags, "unit") ?? (tagText(tags, "widget") === "percent" ? "%" : null);

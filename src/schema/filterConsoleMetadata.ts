@@ -6,6 +6,7 @@ import type {
   ConsoleReport,
   Verb,
 } from "./consoleEntity.ts";
+import type { EntityField } from "./entityDescription.ts";
 import { listWidget } from "./labels.ts";
 
 type Caller = Parameters<typeof passesGuard>[1];
@@ -28,6 +29,22 @@ export function filterConsoleMetadata(
     .filter(({ listField, parents }) => listField !== null || parents.length > 0);
   const names = new Set(open.map(({ name }) => name));
   const users = entities.find(({ typeName }) => typeName === "User");
+  /** Names of rows that the caller may not read are typed. */
+  const typedNames = <F extends EntityField>(field: F): F => {
+    const { isList, reference } = field;
+    const isTyped = isList && reference?.field === null && !names.has(reference.entity);
+    return isTyped ? { ...field, kind: "TEXT", reference: null } : field;
+  };
+  const permittedActions = (actions: readonly ConsoleAction[]) =>
+    actions
+      .filter(({ guard }) => passesGuard(guard, caller))
+      .map(({ guard: _guard, ...action }) => ({
+        ...action,
+        arguments: action.arguments.map((argument) => ({
+          ...argument,
+          fields: argument.fields.map(typedNames),
+        })),
+      }));
   /** A list from which a new row needs a choice, and which the caller may not read. A user can be the caller. */
   const closedChoice = ({ fields }: ConsoleEntity) => {
     const field = fields.find(
@@ -62,7 +79,7 @@ export function filterConsoleMetadata(
           );
         })
         .map(({ guard: _fieldGuard, ...field }) => ({
-          ...field,
+          ...typedNames(field),
           values:
             field.widget === listWidget
               ? field.values.filter(({ value }) => lists.has(value))
@@ -71,7 +88,7 @@ export function filterConsoleMetadata(
           onUpdate: permittedMutation("update") ? field.onUpdate : "NO",
         })),
       relations: relations.filter((relation) => names.has(relation.entity)),
-      actions: permittedActions(actions, caller),
+      actions: permittedActions(actions),
     };
   };
   const isOpen = ({ guard, entity }: ConsoleReport) =>
@@ -85,7 +102,7 @@ export function filterConsoleMetadata(
       .map(({ name, title, guard }) => ({ name, title, permission: firstPermission(guard) })),
     reports: reports.filter(isOpen).map(({ guard: _guard, ...report }) => ({
       ...report,
-      actions: permittedActions(report.actions, caller),
+      actions: permittedActions(report.actions),
     })),
     closedReports: reports
       .filter((report) => !isOpen(report))
@@ -122,12 +139,6 @@ function profileOf<
       .filter(({ isInputOnly }) => !isInputOnly)
       .map((field) => (field.reference ? { ...field, onUpdate: "NO" as const } : field)),
   };
-}
-
-function permittedActions(actions: readonly ConsoleAction[], caller: Caller) {
-  return actions
-    .filter(({ guard }) => passesGuard(guard, caller))
-    .map(({ guard: _guard, ...action }) => action);
 }
 
 function mutationIfPermitted(mutation: ConsoleMutation | null, caller: Caller) {

@@ -228,6 +228,7 @@ describe("every list", () => {
         "Handbook contents",
         "Search the handbook",
         "Deleted rows",
+        "API tokens",
         "My sessions",
       ]);
     });

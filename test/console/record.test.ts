@@ -390,8 +390,10 @@ describe("the actions of a row", () => {
         await page.keyboard.press(".");
         await page.getByRole("menuitem", { name: "Deactivate user" }).waitFor();
         await page.getByRole("menuitem", { name: "Hand over" }).waitFor();
-        expect(await page.getByRole("menuitem").count()).toBe(2);
+        expect(await page.getByRole("menuitem").count()).toBe(3);
         await show("record-actions");
+        // Below "Create user API token".
+        await page.keyboard.press("ArrowDown");
         await page.keyboard.press("Enter");
         const question = page.getByRole("alertdialog", { name: "Deactivate user: Carla?" });
         await question.waitFor();
@@ -749,6 +751,64 @@ test("the address of a new calendar feed is shown once", async () => {
     await page.reload();
     await page.getByRole("heading", { name: "Phone" }).waitFor();
     expect(await page.content()).not.toContain("/calendar/");
+  });
+});
+
+test("an API token is made with chosen permissions, and revoked", async () => {
+  const { token, userId } = await service.login(["campaigns.read", "permissions.read"]);
+  await withJourney({ browser, service }, { token }, async (journey) => {
+    const { page, open, expectAccessible } = journey;
+    await open("/apiTokens/new");
+    await field(page, "Name").fill("Nightly export");
+    await page.getByRole("combobox", { name: "Scopes" }).fill("campaigns.re");
+    await page.getByRole("option", { name: "campaigns.read" }).click();
+    await save(page);
+    const dialog = page.getByRole("dialog", { name: "API token" });
+    const secret = await dialog.getByRole("textbox").inputValue();
+    const asked = await service.ask("{ me { id } campaigns { id } }", { token: secret });
+    expect(asked.data.me.id).toBe(userId);
+    await dialog.getByRole("button", { name: "Done" }).click();
+    await page.getByRole("heading", { name: "Nightly export" }).waitFor();
+    await page.getByText("campaigns.read").waitFor();
+    await expectAccessible();
+    await page.getByRole("button", { name: "Actions" }).click();
+    await page.getByRole("menuitem", { name: "Revoke API token" }).click();
+    await page.getByRole("alertdialog").getByRole("button", { name: "Revoke API token" }).click();
+    await page.getByRole("button", { name: "Actions" }).waitFor({ state: "detached" });
+    const refused = await service.ask("{ me { id } }", { token: secret });
+    expect(refused.errors?.[0]?.extensions.code).toBe("UNAUTHENTICATED");
+  });
+});
+
+test("the permissions of an API token are typed by users who may not list them", async () => {
+  const { token } = await service.login(["campaigns.read"]);
+  await withJourney({ browser, service }, { token }, async ({ page, open }) => {
+    await open("/apiTokens/new");
+    await field(page, "Name").fill("Nightly export");
+    await field(page, "Scopes").fill("campaigns.read\ncampaigns.reed");
+    await save(page);
+    await page.getByText("Scopes: there are no permissions campaigns.reed").waitFor();
+    await field(page, "Scopes").fill("campaigns.read");
+    await save(page);
+    await page.getByRole("dialog", { name: "API token" }).waitFor();
+  });
+});
+
+test("an API token for another user is shown once to who makes it", async () => {
+  const { token } = await service.login(["users.read", "users.update"]);
+  const { userId } = await service.login([]);
+  await withJourney({ browser, service }, { token }, async ({ page, open }) => {
+    await open(`/users/${userId}`);
+    await page.getByRole("button", { name: "Actions" }).click();
+    await page.getByRole("menuitem", { name: "Create user API token" }).click();
+    const drawer = page.getByRole("dialog", { name: /^Create user API token/ });
+    await drawer.getByLabel("Name").fill("Import");
+    await drawer.getByRole("button", { name: "Create user API token" }).click();
+    const secret = page
+      .getByRole("dialog")
+      .getByRole("textbox", { name: /^Create user API token/ });
+    const asked = await service.ask("{ me { id } }", { token: await secret.inputValue() });
+    expect(asked.data.me.id).toBe(userId);
   });
 });
 

@@ -43,6 +43,30 @@ describe("revoking and listing API tokens", () => {
     ).toEqual([]);
   });
 
+  test("in the list, shows the caller's tokens, and to holders of users.update those of everybody", async () => {
+    const list = `{ apiTokens { name userId user { id } createdBy { id } createdTokens { nodes { name } } } }`;
+    const owner = await service.login([]);
+    const admin = await service.login(["users.update"]);
+    const { token } = (await mine(owner.token, { name: "parent" })).data.createMyApiToken;
+    await mine(token, { name: "child" });
+    const row = (name: string, children: string[]) => ({
+      name,
+      userId: owner.userId,
+      user: { id: owner.userId },
+      createdBy: { id: owner.userId },
+      createdTokens: { nodes: children.map((child) => ({ name: child })) },
+    });
+    const rows = [row("child", []), row("parent", ["child"])];
+    expect((await service.ask(list, { token: owner.token })).data.apiTokens).toEqual(rows);
+    expect((await service.ask(list, { token })).data.apiTokens).toEqual(rows);
+    const all = (await service.ask(list, { token: admin.token })).data.apiTokens;
+    expect(all).toEqual(expect.arrayContaining(rows));
+    const stranger = await service.login(["users.read"]);
+    expect((await service.ask(list, { token: stranger.token })).data.apiTokens).toEqual([]);
+    const scoped = await insertApiToken(service.database, admin.userId, ["users.update"]);
+    expect(await refusal(scoped.token, list)).toMatch(/^This needs a full login/);
+  });
+
   test("with a scoped token needs users.update, also for the owner's tokens", async () => {
     const { token: session, userId } = await service.login(["users.update", "campaigns.read"]);
     const target = (await mine(session)).data.createMyApiToken;

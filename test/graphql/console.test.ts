@@ -80,7 +80,7 @@ const document = `query ($ifNot: String) { console(ifNot: $ifNot) {
     fields { name title description kind widget unit unitOne isList isNullable isInputOnly onCreate onUpdate maxLength minimum maximum decimals orderBy searchName place section
       values { value title tone } reference { entity field nameField detailField colorField } }
     relations { field title entity by } parents { entity field shape by }
-    actions { field argument title description isHarmful onlyIf unless flags returnsValue resultFields { name }
+    actions { field argument title description isHarmful onlyIf unless flags returnsValue secretField resultFields { name }
         arguments { name type isObject fields { name title kind onCreate reference { entity } } } } } } }
 fragment mutation on EntityMutation {
   field inputType takesVersion arguments { name type isObject fields { name title description kind onCreate } }
@@ -236,8 +236,10 @@ describe("the catalogue of the console", () => {
   });
 
   test("offers the actions of a row to callers with their permission", async () => {
-    const { entities } = await catalogueFor(["users.read", "users.update", "invitations.create"]);
-    const plain = { flags: [], returnsValue: false, resultFields: [] };
+    const { entities } = await catalogueFor([
+      ...["users.read", "users.update", "invitations.create", "permissions.read"],
+    ]);
+    const plain = { flags: [], returnsValue: false, secretField: null, resultFields: [] };
     expect(named(entities, "users")?.actions).toEqual([
       {
         field: "activateUser",
@@ -264,6 +266,42 @@ describe("the catalogue of the console", () => {
         ...plain,
       },
       {
+        field: "createUserApiToken",
+        argument: "userId",
+        title: "Create user API token",
+        description: "Creates an API token that acts for a user.",
+        isHarmful: false,
+        onlyIf: "isActive",
+        unless: null,
+        ...plain,
+        secretField: "token",
+        arguments: [
+          {
+            name: "input",
+            type: "CreateApiTokenInput!",
+            isObject: true,
+            // Described as the fields of the token, not as those of the user.
+            fields: [
+              { name: "name", title: "Name", kind: "TEXT", onCreate: "REQUIRED", reference: null },
+              {
+                name: "scopes",
+                title: "Scopes",
+                kind: "REFERENCE",
+                onCreate: "OPTIONAL",
+                reference: { entity: "permissions" },
+              },
+              {
+                name: "expiresAt",
+                title: "Expires",
+                kind: "TIME",
+                onCreate: "OPTIONAL",
+                reference: null,
+              },
+            ],
+          },
+        ],
+      },
+      {
         field: "deactivateUser",
         argument: "userId",
         title: "Deactivate user",
@@ -283,8 +321,7 @@ describe("the catalogue of the console", () => {
         isHarmful: true,
         onlyIf: null,
         unless: null,
-        flags: [],
-        returnsValue: false,
+        ...plain,
         resultFields: ["campaigns", "bookings", "watches", "templates"].map((name) => ({ name })),
         arguments: [
           {
@@ -306,6 +343,26 @@ describe("the catalogue of the console", () => {
     ]);
     const reader = await catalogueFor(["users.read"]);
     expect(named(reader.entities, "users")?.actions).toEqual([]);
+  });
+
+  test("lets everybody make API tokens for themselves", async () => {
+    const { entities } = await catalogueFor([]);
+    expect(named(entities, "apiTokens")).toMatchObject({
+      canCreate: { field: "createMyApiToken", inputType: "CreateApiTokenInput", arguments: [] },
+      canUpdate: null,
+      canDelete: null,
+      actions: [{ field: "revokeApiToken", argument: "id", unless: "revokedAt", isHarmful: true }],
+    });
+    const scopesOf = async (permissions: string[]) =>
+      named((await catalogueFor(permissions)).entities, "apiTokens")?.fields.find(
+        ({ name }) => name === "scopes",
+      );
+    expect(await scopesOf([])).toMatchObject({ kind: "TEXT", isList: true, reference: null });
+    expect(await scopesOf(["permissions.read"])).toMatchObject({
+      kind: "REFERENCE",
+      isList: true,
+      reference: { entity: "permissions", field: null, nameField: "key" },
+    });
   });
 
   test("offers mutations of a list that return counts or need a flag", async () => {
@@ -504,7 +561,6 @@ describe("the catalogue of the console", () => {
   test("leaves out ids of rows that no list shows, unless they can be written", async () => {
     const { entities } = await catalogueFor(await allPermissions(database));
     const namesOf = (entity: string) => named(entities, entity)?.fields.map(({ name }) => name);
-    expect(namesOf("exportJobs")).not.toContain("tokenId");
     expect(namesOf("absences")).not.toContain("departmentId");
     expect(namesOf("absences")).toContain("userId");
     expect(namesOf("exportTemplates")).toContain("workbookId");
@@ -716,6 +772,7 @@ describe("the catalogue of the console", () => {
       opened.map(({ name, defaultQuery, defaultOrder }) => [name, defaultQuery, defaultOrder]),
     ).toEqual([
       ["cellars", "state:OPEN -capacity:0", ["NAME_ASC"]],
+      ["apiTokens", "-revokedAt:*", ["CREATED_AT_DESC", "ID_DESC"]],
       ["resourceBookings", "endsAt:>=today", ["STARTS_AT_ASC"]],
       ["absences", "endsOn:>=today OR status:REQUESTED", ["STARTS_ON_ASC"]],
       ["awayPeriods", "endsOn:>=today", ["STARTS_ON_ASC"]],

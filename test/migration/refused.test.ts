@@ -209,6 +209,20 @@ const refusals: Refused[] = [
     ],
   },
   {
+    what: "offers names of a table that the console does not list",
+    sql: sound
+      .replace("name text not null", "name text not null, wines text[] not null default '{}'")
+      .concat(" comment on column cellars.wines is E'@namesOf wine_tpes\\nThe wines.';"),
+    says: [
+      "The tag @namesOf of cellars.wines: there is no table `wine_tpes` with a list in the console (did you mean `wine_types`?)",
+    ],
+  },
+  {
+    what: "offers several names for a column with one",
+    sql: sound.replace("'What it is", "'@namesOf wine_types\nWhat it is"),
+    says: ["The tag @namesOf of cellars.name: the column is no array; declare a foreign key"],
+  },
+  {
     what: "offers mutations of a table without an id",
     sql: sound
       .replace("id uuid primary key default uuidv7(), name text not null", "name text primary key")

@@ -158,7 +158,7 @@ fragment entity on Entity {
   actions { ...calledAction arguments { ...argument } }
 }
 fragment calledAction on EntityAction {
-  field argument takesVersion title description isHarmful onlyIf unless flags returnsValue resultFields { ...field }
+  field argument takesVersion title description isHarmful onlyIf unless flags returnsValue secretField resultFields { ...field }
 }
 fragment argument on ConsoleArgument { name type isObject fields { ...field } }
 fragment field on EntityField {

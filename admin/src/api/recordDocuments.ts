@@ -73,6 +73,7 @@ export function actionDocument(
     flags,
     returnsValue,
     resultFields,
+    secretField,
   }: EntityAction,
   variables: Readonly<Record<string, unknown>>,
 ): string {
@@ -80,7 +81,13 @@ export function actionDocument(
   const version = { name: "ifVersion", variable: "ifVersion", type: "String" };
   const passed = [...row, ...(takesVersion ? [version] : []), ...givenOf(args, variables)];
   const { declared, call } = callOf(field, passed, flags);
-  const shown = [...new Set(["__typename", ...resultFields.flatMap(selection)])].join(" ");
+  const shown = [
+    ...new Set([
+      "__typename",
+      ...resultFields.flatMap(selection),
+      ...(secretField === null ? [] : [name(secretField)]),
+    ]),
+  ].join(" ");
   return `mutation Act${declared} { done: ${call}${returnsValue ? "" : ` { ${shown} }`} }`;
 }
 

@@ -58,10 +58,11 @@ export interface ChosenRow {
   name: string;
 }
 
-/** The rows in a list of references, such as a user's roles. */
-export function listedRows({ reference }: EntityField, row: Row): ChosenRow[] {
-  const rows = reference?.field == null ? null : row[reference.field];
+/** The rows in a list of references, such as a user's roles; keys without a field that returns the rows are their names. */
+export function listedRows({ name: own, reference }: EntityField, row: Row): ChosenRow[] {
+  const rows = reference === null ? null : row[reference.field ?? own];
   if (!reference || !Array.isArray(rows)) return [];
+  if (reference.field === null) return rows.map(textOf).map((key) => ({ key, name: key }));
   return rows.map((item: Record<string, unknown>) => ({
     key: textOf(item[reference.keyField]),
     name: nameIn(reference, item),

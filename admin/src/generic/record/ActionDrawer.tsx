@@ -11,10 +11,9 @@ import { en } from "../../text/en.ts";
 import { enRecord } from "../../text/enRecord.ts";
 import { Description } from "../../ui/Description.tsx";
 import { Drawer, DrawerPage } from "../../ui/Drawer.tsx";
-import { showToast } from "../../ui/Toasts.tsx";
 import { useKeys } from "../../ui/keys.ts";
 import { ArgumentFields } from "./ArgumentFields.tsx";
-import { type ActionAnswer, actionResult } from "./actionResult.ts";
+import { type ActionAnswer, showActionResult } from "./actionResult.ts";
 import { variablesOf } from "./argumentValues.ts";
 import { errorsByField } from "./errorsByField.ts";
 import { focusField, partialInputs } from "./fieldEditors.ts";
@@ -54,7 +53,7 @@ export function ActionDrawer({ entity, action, row, name, onClose }: ActionDrawe
     mutationFn: (variables: Record<string, unknown>) =>
       askOnce<ActionAnswer>(actionDocument(action, variables), variables),
     onSuccess: (answer) => {
-      showToast(actionResult(action, name, answer));
+      showActionResult(action, name, answer);
       onClose();
     },
     onError: (error) => {

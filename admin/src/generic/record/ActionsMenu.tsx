@@ -21,7 +21,7 @@ import { Description } from "../../ui/Description.tsx";
 import { showToast } from "../../ui/Toasts.tsx";
 import { useKeys } from "../../ui/keys.ts";
 import { useLoaded } from "../../ui/useLoaded.ts";
-import { type ActionAnswer, actionResult } from "./actionResult.ts";
+import { type ActionAnswer, showActionResult } from "./actionResult.ts";
 
 const loadActionDrawer = async () => (await import("./ActionDrawer.tsx")).ActionDrawer;
 
@@ -43,7 +43,7 @@ export function ActionsMenu({ entity, row, name }: ActionsMenuProps): ReactNode 
       ask<ActionAnswer>(actionDocument(action, {}), rowVariables(action, row), {
         idempotencyKey: crypto.randomUUID(),
       }),
-    onSuccess: (answer, action) => showToast(actionResult(action, name, answer)),
+    onSuccess: (answer, action) => showActionResult(action, name, answer),
     onError: (error, { title }) =>
       showToast(`${en.record.notDone(title, name)}. ${error.message}`, { tone: "bad" }),
     // Also after an error, since its cause may be that the row has changed.

@@ -1,16 +1,35 @@
 import type { EntityAction } from "../../meta/entities.ts";
+import { textOf } from "../../meta/format.ts";
 import { cellText } from "../../meta/kinds.tsx";
 import type { Row } from "../../meta/rows.ts";
 import { en } from "../../text/en.ts";
 import { formatNumber } from "../../text/locale.ts";
+import { showSecret } from "../../ui/SecretDialog.tsx";
+import { showToast } from "../../ui/Toasts.tsx";
 
 /** The response of an action. */
 export interface ActionAnswer {
   done: Row | number | string | boolean | null;
 }
 
+/** Says what an action has done, and shows a secret that its response contains. */
+export function showActionResult(
+  action: EntityAction,
+  name: string | null,
+  answer: ActionAnswer,
+): void {
+  showToast(actionResult(action, name, answer));
+  const { title, secretField } = action;
+  const { done } = answer;
+  if (secretField === null || typeof done !== "object" || done === null) return;
+  showSecret({
+    title: name === null ? title : `${title}: ${name}`,
+    secret: textOf(done[secretField]),
+  });
+}
+
 /** The message after an action: what was done, with the count or the fields that the mutation returned. */
-export function actionResult(
+function actionResult(
   { title, resultFields }: EntityAction,
   name: string | null,
   { done }: ActionAnswer,
