@@ -95,3 +95,20 @@ export function permissionKeys(guard: readonly string[]): readonly string[] {
 export function guardOf({ extensions }: { extensions: object }): Guard {
   return (extensions as { office?: { guard?: Guard } }).office?.guard ?? [];
 }
+
+/** What a guard needs, such as "a session (no API token) and `orders.read`". */
+export function guardText(guard: Guard): string {
+  if (guard === "public") return "no login";
+  if (guard === "principal") return "a login or any API token";
+  const login = loginRequirement(guard);
+  const parts = [
+    ...(login === undefined ? [] : [loginTexts[login]]),
+    ...(typeof guard === "string" ? [] : permissionKeys(guard).map((key) => `\`${key}\``)),
+  ];
+  return parts.join(" and ") || "a permission that nobody has";
+}
+
+const loginTexts: Readonly<Record<LoginRequirement, string>> = {
+  login: "a login or an unscoped API token",
+  session: "a session (no API token)",
+};

@@ -1,5 +1,6 @@
 import type { GraphQLSchema } from "graphql";
 import type pg from "pg";
+import { type Access, accessLines, readAccess } from "./accessChanges.ts";
 import { type ApiChanges, additionLines, breakingLines, compareApis } from "./apiChanges.ts";
 import { checkApi } from "./checkApi.ts";
 import { shownPath } from "./fileNames.ts";
@@ -29,7 +30,7 @@ export interface Rehearsal {
  */
 export async function rehearse(client: pg.ClientBase, rehearsal: Rehearsal): Promise<string[]> {
   const { tenant, extraSqlDir, log } = rehearsal;
-  let after: GraphQLSchema | undefined;
+  let after: Api | undefined;
   let broken: FunctionProblem[] = [];
   let functions: string[] = [];
   await migrateTenant(client, `${tenant}_rehearsal`, {
@@ -37,15 +38,17 @@ export async function rehearse(client: pg.ClientBase, rehearsal: Rehearsal): Pro
     rehearse: true,
     check: async (within, copy) => {
       functions = await apiFunctions(within);
-      after = await checkApi(within, copy);
+      after = await readApi(within, copy);
       broken = await checkFunctions(within, copy);
     },
   });
   const before = await currentApi(client, tenant, log);
   const refusals = [
     ...(await functionRefusals(client, rehearsal, broken)),
-    ...(before && after ? apiRefusals(compareApis(before, after), rehearsal) : []),
+    ...(before && after ? apiRefusals(compareApis(before.schema, after.schema), rehearsal) : []),
   ];
+  const access = before && after ? accessLines(before.access, after.access) : [];
+  if (access.length > 0) log(["The migration changes who may use the API:", ...access].join("\n"));
   if (refusals.length > 0) throw new Refusal(refusals.join("\n"));
   return functions;
 }
@@ -61,14 +64,24 @@ export async function checkNewTenant(
   if (broken.length > 0) throw new Refusal(brokenFunctions(broken, sources));
 }
 
+interface Api {
+  schema: GraphQLSchema;
+  access: Access;
+}
+
+async function readApi(client: pg.ClientBase, tenant: string): Promise<Api> {
+  const schema = await checkApi(client, tenant);
+  return { schema, access: await readAccess(client, schema) };
+}
+
 /** The API of the current schema; undefined when this release cannot build one from a schema of an older release. */
 async function currentApi(
   client: pg.ClientBase,
   tenant: string,
   log: Log,
-): Promise<GraphQLSchema | undefined> {
+): Promise<Api | undefined> {
   try {
-    return await inCurrentSchema(client, tenant, () => checkApi(client, tenant));
+    return await inCurrentSchema(client, tenant, () => readApi(client, tenant));
   } catch (error) {
     const [, reason] = (error instanceof Error ? error.message : String(error)).split("\n");
     log(

@@ -1,11 +1,4 @@
-import {
-  type Guard,
-  type LoginRequirement,
-  loginRequirement,
-  parseGuard,
-  permissionKeys,
-  readGuard,
-} from "../auth/guards.ts";
+import { guardText, parseGuard, readGuard } from "../auth/guards.ts";
 import { executeAllowed } from "../graphql/executeAllowed.ts";
 
 declare global {
@@ -26,22 +19,6 @@ declare global {
     }
   }
 }
-
-function describeGuard(guard: Guard): string {
-  if (guard === "public") return "Needs no login.";
-  if (guard === "principal") return "Needs a login or any API token.";
-  const login = loginRequirement(guard);
-  const asked = [
-    ...(login === undefined ? [] : [logins[login]]),
-    ...(typeof guard === "string" ? [] : permissionKeys(guard).map((key) => `\`${key}\``)),
-  ];
-  return `Needs ${asked.join(" and ")}.`;
-}
-
-const logins: Readonly<Record<LoginRequirement, string>> = {
-  login: "a login or an unscoped API token",
-  session: "a session (no API token)",
-};
 
 /**
  * Checks the declared guard of each root field before an operation runs, and shows it in the field's description. A root
@@ -81,7 +58,9 @@ export const GuardsPlugin: GraphileConfig.Plugin = {
             : undefined);
         return {
           ...field,
-          description: [field.description, describeGuard(guard)].filter(Boolean).join("\n\n"),
+          description: [field.description, `Needs ${guardText(guard)}.`]
+            .filter(Boolean)
+            .join("\n\n"),
           extensions: {
             ...field.extensions,
             office: {
