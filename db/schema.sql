@@ -1794,7 +1794,7 @@ create table customers (
   constraint customers_country_check CHECK (char_length(country) <= 100),
   constraint customers_currency_check CHECK (currency ~ '^[A-Z]{3}$'::text),
   constraint customers_email_check CHECK (char_length(email) <= 254),
-  constraint customers_erp_customer_number_check CHECK (char_length(erp_customer_number) >= 1 AND char_length(erp_customer_number) <= 50 AND erp_customer_number ~ '^[[:print:]]+$'::text AND erp_customer_number = btrim(erp_customer_number)),
+  constraint customers_erp_customer_number_check CHECK (is_label(erp_customer_number, 50)),
   constraint customers_erp_customer_number_key UNIQUE (erp_customer_number),
   constraint customers_erp_revision_check CHECK (char_length(erp_revision) <= 300),
   constraint customers_name_check CHECK (is_label(name, 300)),
@@ -2529,6 +2529,7 @@ create table erp_sync_runs (
   retry_at timestamp with time zone,
   finished_at timestamp with time zone,
   "position" text collate "C",
+  customer_position text collate "C",
   job_id bigint,
   created_at timestamp with time zone not null default now(),
   updated_at timestamp with time zone not null default now(),
@@ -2564,7 +2565,7 @@ create policy erp_sync_runs_owner on erp_sync_runs for all to office_owner
 
 create policy erp_sync_runs_read on erp_sync_runs for select to office_api
   using (( SELECT has_permission('erpsync.read'::text) AS has_permission));
-grant select (xmin, id, kind, status, requested_by_user_id, erp_order_number, orders_total, orders_done, orders_created, orders_updated, orders_unchanged, orders_missing, customers_done, failures, attempts, error, queued_at, started_at, retry_at, finished_at, "position", job_id, created_at, updated_at, cancelled_by_user_id, open_issue_groups, open_issue_orders) on erp_sync_runs to office_api;
+grant select (xmin, id, kind, status, requested_by_user_id, erp_order_number, orders_total, orders_done, orders_created, orders_updated, orders_unchanged, orders_missing, customers_done, failures, attempts, error, queued_at, started_at, retry_at, finished_at, "position", customer_position, job_id, created_at, updated_at, cancelled_by_user_id, open_issue_groups, open_issue_orders) on erp_sync_runs to office_api;
 
 comment on table erp_sync_runs is '@group Operations 61
 @icon truck
@@ -2621,6 +2622,9 @@ When the run succeeded, failed or was cancelled.';
 
 comment on column erp_sync_runs."position" is '@internal
 The number of the last order done; the run continues after it.';
+
+comment on column erp_sync_runs.customer_position is '@internal
+The last customer number that the recheck of data has read; null before the first one.';
 
 comment on column erp_sync_runs.job_id is '@internal
 The job in the queue.';
@@ -3773,6 +3777,7 @@ create table orders (
   erp_revision text,
   source_updated_at timestamp with time zone,
   imported_at timestamp with time zone,
+  removed_at timestamp with time zone,
   created_at timestamp with time zone not null default now(),
   updated_at timestamp with time zone not null default now(),
   search_words text collate "C" not null generated always as (words_text(VARIADIC ARRAY[erp_order_number, customer_name, customer_reference, delivery_name])) stored,
@@ -3792,7 +3797,7 @@ create table orders (
   constraint orders_erp_currency_check CHECK (char_length(erp_currency) <= 50),
   constraint orders_erp_customer_number_check CHECK (char_length(erp_customer_number) <= 50),
   constraint orders_erp_id_check CHECK (char_length(erp_id) <= 100),
-  constraint orders_erp_order_number_check CHECK (char_length(erp_order_number) >= 1 AND char_length(erp_order_number) <= 50 AND erp_order_number ~ '^[[:print:]]+$'::text AND erp_order_number = btrim(erp_order_number)),
+  constraint orders_erp_order_number_check CHECK (is_label(erp_order_number, 50)),
   constraint orders_erp_order_number_key UNIQUE (erp_order_number),
   constraint orders_erp_payment_method_check CHECK (char_length(erp_payment_method) <= 100),
   constraint orders_erp_revision_check CHECK (char_length(erp_revision) <= 300),
@@ -3841,7 +3846,7 @@ create policy orders_owner on orders for all to office_owner
 
 create policy orders_read on orders for select to office_api
   using (( SELECT has_permission('orders.read'::text) AS has_permission));
-grant select (xmin, id, erp_order_number, erp_id, customer_id, erp_customer_number, customer_name, customer_reference, salesperson, placed_at, requested_delivery_date, status, currency, erp_currency, net_amount, discount_amount, vat_amount, total_amount, payment_method, erp_payment_method, shipping_method, erp_shipping_method, warehouse, erp_warehouse, email, phone, delivery_name, delivery_address_line1, delivery_address_line2, delivery_postal_code, delivery_city, delivery_region, delivery_country, note, has_import_mapping_issue, has_import_data_issue, superseded_by_order_id, erp_revision, source_updated_at, imported_at, created_at, updated_at, search_words, erased_at) on orders to office_api;
+grant select (xmin, id, erp_order_number, erp_id, customer_id, erp_customer_number, customer_name, customer_reference, salesperson, placed_at, requested_delivery_date, status, currency, erp_currency, net_amount, discount_amount, vat_amount, total_amount, payment_method, erp_payment_method, shipping_method, erp_shipping_method, warehouse, erp_warehouse, email, phone, delivery_name, delivery_address_line1, delivery_address_line2, delivery_postal_code, delivery_city, delivery_region, delivery_country, note, has_import_mapping_issue, has_import_data_issue, superseded_by_order_id, erp_revision, source_updated_at, imported_at, removed_at, created_at, updated_at, search_words, erased_at) on orders to office_api;
 
 comment on table orders is '@group Sales 20
 @icon cart
@@ -3980,6 +3985,9 @@ comment on column orders.source_updated_at is 'When the order last changed in th
 
 comment on column orders.imported_at is '@list 9
 When an import last changed the order. Importing an unchanged order does not update this time.';
+
+comment on column orders.removed_at is '@internal
+When the order was found to be no longer in the ERP; null for an order that the ERP has.';
 comment on column orders.created_at is '@searchIndex filter sort';
 comment on column orders.updated_at is '@searchIndex filter sort';
 
@@ -4349,7 +4357,7 @@ create table products (
   constraint products_bottle_size_ml_check CHECK (bottle_size_ml >= 1 AND bottle_size_ml <= 30000),
   constraint products_country_check CHECK (char_length(country) <= 100),
   constraint products_description_check CHECK (char_length(description) <= 20000),
-  constraint products_erp_product_number_check CHECK (char_length(erp_product_number) >= 1 AND char_length(erp_product_number) <= 50 AND erp_product_number ~ '^[[:print:]]+$'::text AND erp_product_number = btrim(erp_product_number)),
+  constraint products_erp_product_number_check CHECK (is_label(erp_product_number, 50)),
   constraint products_erp_product_number_key UNIQUE (erp_product_number),
   constraint products_grape_variety_check CHECK (char_length(grape_variety) <= 300),
   constraint products_name_check CHECK (is_label(name, 300)),
@@ -6466,7 +6474,7 @@ CREATE OR REPLACE FUNCTION audit_moments(entity_type text)
  LANGUAGE sql
  IMMUTABLE
 AS $function$
-      select case audit_moments.entity_type when 'Absence' then '{decidedAt,createdAt,updatedAt}'::text[] when 'AiApproval' then '{expiresAt,createdAt,answeredAt,usedAt}'::text[] when 'AiAttachment' then '{createdAt}'::text[] when 'AiConversation' then '{createdAt,updatedAt}'::text[] when 'ApiToken' then '{expiresAt,lastUsedAt,revokedAt,createdAt}'::text[] when 'CalendarFeed' then '{lastUsedAt,revokedAt,createdAt,updatedAt}'::text[] when 'Campaign' then '{scheduledAt,createdAt,updatedAt}'::text[] when 'Customer' then '{sourceUpdatedAt,createdAt,updatedAt,erasedAt}'::text[] when 'CustomerNote' then '{createdAt,updatedAt}'::text[] when 'Department' then '{createdAt,updatedAt}'::text[] when 'DocumentationPage' then '{createdAt,updatedAt}'::text[] when 'DocumentationVersion' then '{createdAt}'::text[] when 'ErpMappingRule' then '{createdAt,updatedAt}'::text[] when 'ErpMappingTarget' then '{createdAt,updatedAt}'::text[] when 'ExportJob' then '{startedAt,finishedAt,expiresAt,createdAt,updatedAt}'::text[] when 'ExportTemplate' then '{createdAt,updatedAt}'::text[] when 'ExportWorkbook' then '{createdAt}'::text[] when 'Invitation' then '{expiresAt,acceptedAt,createdAt,updatedAt,revokedAt,mailedAt}'::text[] when 'OfficeSetting' then '{createdAt,updatedAt}'::text[] when 'Order' then '{placedAt,sourceUpdatedAt,importedAt,createdAt,updatedAt,erasedAt}'::text[] when 'OrderLine' then '{createdAt,updatedAt}'::text[] when 'Product' then '{sourceUpdatedAt,createdAt,updatedAt}'::text[] when 'ProductImage' then '{createdAt,updatedAt}'::text[] when 'ProductPrice' then '{createdAt,updatedAt}'::text[] when 'ProductRating' then '{createdAt,updatedAt}'::text[] when 'ProductSyncRun' then '{createdAt,deliveredAt}'::text[] when 'PublicHoliday' then '{createdAt,updatedAt}'::text[] when 'Resource' then '{createdAt,updatedAt}'::text[] when 'ResourceBooking' then '{startsAt,endsAt,createdAt,updatedAt}'::text[] when 'Reviewer' then '{createdAt,updatedAt}'::text[] when 'Role' then '{createdAt,updatedAt}'::text[] when 'RolePermission' then '{createdAt}'::text[] when 'SearchWatch' then '{lastMatchAt,relatedAt,relatedDueAt,dueAt,createdAt,updatedAt}'::text[] when 'Session' then '{createdAt,lastUsedAt,idleExpiresAt,expiresAt,endedAt}'::text[] when 'User' then '{createdAt,updatedAt,invitationsClosedAt,erasedAt}'::text[] when 'UserIdentity' then '{createdAt}'::text[] when 'UserRole' then '{createdAt}'::text[] when 'WineType' then '{createdAt,updatedAt}'::text[] end $function$;
+      select case audit_moments.entity_type when 'Absence' then '{decidedAt,createdAt,updatedAt}'::text[] when 'AiApproval' then '{expiresAt,createdAt,answeredAt,usedAt}'::text[] when 'AiAttachment' then '{createdAt}'::text[] when 'AiConversation' then '{createdAt,updatedAt}'::text[] when 'ApiToken' then '{expiresAt,lastUsedAt,revokedAt,createdAt}'::text[] when 'CalendarFeed' then '{lastUsedAt,revokedAt,createdAt,updatedAt}'::text[] when 'Campaign' then '{scheduledAt,createdAt,updatedAt}'::text[] when 'Customer' then '{sourceUpdatedAt,createdAt,updatedAt,erasedAt}'::text[] when 'CustomerNote' then '{createdAt,updatedAt}'::text[] when 'Department' then '{createdAt,updatedAt}'::text[] when 'DocumentationPage' then '{createdAt,updatedAt}'::text[] when 'DocumentationVersion' then '{createdAt}'::text[] when 'ErpMappingRule' then '{createdAt,updatedAt}'::text[] when 'ErpMappingTarget' then '{createdAt,updatedAt}'::text[] when 'ExportJob' then '{startedAt,finishedAt,expiresAt,createdAt,updatedAt}'::text[] when 'ExportTemplate' then '{createdAt,updatedAt}'::text[] when 'ExportWorkbook' then '{createdAt}'::text[] when 'Invitation' then '{expiresAt,acceptedAt,createdAt,updatedAt,revokedAt,mailedAt}'::text[] when 'OfficeSetting' then '{createdAt,updatedAt}'::text[] when 'Order' then '{placedAt,sourceUpdatedAt,importedAt,removedAt,createdAt,updatedAt,erasedAt}'::text[] when 'OrderLine' then '{createdAt,updatedAt}'::text[] when 'Product' then '{sourceUpdatedAt,createdAt,updatedAt}'::text[] when 'ProductImage' then '{createdAt,updatedAt}'::text[] when 'ProductPrice' then '{createdAt,updatedAt}'::text[] when 'ProductRating' then '{createdAt,updatedAt}'::text[] when 'ProductSyncRun' then '{createdAt,deliveredAt}'::text[] when 'PublicHoliday' then '{createdAt,updatedAt}'::text[] when 'Resource' then '{createdAt,updatedAt}'::text[] when 'ResourceBooking' then '{startsAt,endsAt,createdAt,updatedAt}'::text[] when 'Reviewer' then '{createdAt,updatedAt}'::text[] when 'Role' then '{createdAt,updatedAt}'::text[] when 'RolePermission' then '{createdAt}'::text[] when 'SearchWatch' then '{lastMatchAt,relatedAt,relatedDueAt,dueAt,createdAt,updatedAt}'::text[] when 'Session' then '{createdAt,lastUsedAt,idleExpiresAt,expiresAt,endedAt}'::text[] when 'User' then '{createdAt,updatedAt,invitationsClosedAt,erasedAt}'::text[] when 'UserIdentity' then '{createdAt}'::text[] when 'UserRole' then '{createdAt}'::text[] when 'WineType' then '{createdAt,updatedAt}'::text[] end $function$;
 grant execute on function audit_moments(text) to office_api;
 
 comment on function audit_moments(text) is '@behavior -queryField -typeField
@@ -7830,7 +7838,7 @@ grant execute on function count_audit_log(uuid,text,text,text,text,timestamp wit
 comment on function count_audit_log(uuid,text,text,text,text,timestamp with time zone,timestamp with time zone,integer) is '@behavior -queryField -typeField
 The number of audit rows that match all given filters, at most `at_most`.';
 
-CREATE OR REPLACE FUNCTION count_for_erp_run(run_id uuid, counts jsonb, at_position text DEFAULT NULL::text)
+CREATE OR REPLACE FUNCTION count_for_erp_run(run_id uuid, counts jsonb, at_position text DEFAULT NULL::text, at_customer text DEFAULT NULL::text)
  RETURNS boolean
  LANGUAGE plpgsql
  SECURITY DEFINER
@@ -7845,7 +7853,7 @@ begin
     orders_missing = r.orders_missing + coalesce((counts ->> 'missing')::integer, 0),
     customers_done = r.customers_done + coalesce((counts ->> 'customers')::integer, 0),
     failures = r.failures + coalesce((counts ->> 'failed')::integer, 0),
-    position = coalesce(at_position, r.position)
+    position = coalesce(at_position, r.position), customer_position = coalesce(at_customer, r.customer_position)
   where r.id = count_for_erp_run.run_id and r.status = 'RUNNING';
   return found;
 end;
@@ -8728,6 +8736,31 @@ AS $function$
   select coalesce('; did you mean ' || nearest_name(did_you_mean.name, did_you_mean.names) || '?', '')
 $function$;
 comment on function did_you_mean(text,text[]) is 'The end of a message about a misspelt name; empty when no name is similar.';
+
+CREATE OR REPLACE FUNCTION dismiss_erp_import_failure(id uuid)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
+AS $function$
+declare
+  v_failure erp_import_failures;
+begin
+  perform require_permission('erpsync.run');
+  delete from erp_import_failures f where f.id = dismiss_erp_import_failure.id returning f.* into v_failure;
+  if not found then
+    perform fail('OF404', 'There is no unreadable record with this id', '{"path": ["id"]}');
+  end if;
+  perform record_change('DELETE', 'ErpImportFailure', v_failure.id::text,
+    jsonb_build_object('record', v_failure.record, 'message', v_failure.message), null, null);
+  return true;
+end;
+$function$;
+grant execute on function dismiss_erp_import_failure(uuid) to office_api;
+
+comment on function dismiss_erp_import_failure(uuid) is '@guard erpsync.run
+@action bad of erpImportFailures
+Removes a record from the unreadable ones, such as one that the ERP has under another number. It comes back when an import cannot read it again.';
 
 CREATE OR REPLACE FUNCTION documentation_contents()
  RETURNS SETOF documentation_entry
@@ -9793,7 +9826,7 @@ AS $function$
       'delivery_address_line2', r #>> '{deliveryAddress,line2}', 'delivery_postal_code', r #>> '{deliveryAddress,postalCode}',
       'delivery_city', r #>> '{deliveryAddress,city}', 'delivery_region', r #>> '{deliveryAddress,region}',
       'delivery_country', r #>> '{deliveryAddress,country}',
-      'erp_revision', r ->> 'revision', 'source_updated_at', as_time(r ->> 'lastModified')
+      'erp_revision', r ->> 'revision', 'source_updated_at', as_time(r ->> 'lastModified'), 'removed_at', null
     ) || case when c.erased_at is null and o.erased_at is null then '{}' else (select erased_values('orders', 'customers')) end) as w
 $function$;
 
@@ -9814,6 +9847,21 @@ AS $function$
   from (select r.code, jsonb_object_agg(r.key, r.target) as targets from erp_mapping_rules r group by r.code) as r
 $function$;
 
+CREATE OR REPLACE FUNCTION erp_run_customers(run_id uuid, at_most integer)
+ RETURNS SETOF text
+ LANGUAGE sql
+ STABLE SECURITY DEFINER
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
+AS $function$
+  select n.number
+  from erp_sync_runs r
+    cross join (select substring(f.record from '^customer (.*)$') as number from erp_import_failures f) as n
+  where r.id = erp_run_customers.run_id and r.kind = 'DATA_RECHECK' and n.number > coalesce(r.customer_position, '')
+  order by n.number limit erp_run_customers.at_most
+$function$;
+grant execute on function erp_run_customers(uuid,integer) to office_worker;
+comment on function erp_run_customers(uuid,integer) is 'The next numbers of customers that could not be read, which the recheck of data reads again.';
+
 CREATE OR REPLACE FUNCTION erp_run_numbers(run_id uuid, at_most integer)
  RETURNS SETOF text
  LANGUAGE plpgsql
@@ -9831,8 +9879,12 @@ begin
       return query select o.erp_order_number from orders o
         where o.has_import_mapping_issue and o.erp_order_number > v_after order by o.erp_order_number limit erp_run_numbers.at_most;
     when 'DATA_RECHECK' then
-      return query select o.erp_order_number from orders o
-        where o.has_import_data_issue and o.erp_order_number > v_after order by o.erp_order_number limit erp_run_numbers.at_most;
+      -- Also orders that could not be read, which may be gone.
+      return query
+        select o.erp_order_number from orders o where o.has_import_data_issue and o.erp_order_number > v_after
+        union
+        select f.erp_order_number from erp_import_failures f where f.erp_order_number > v_after
+        order by 1 limit erp_run_numbers.at_most;
     else
       return query select v_run.erp_order_number where v_run.erp_order_number > v_after;
   end case;
@@ -10899,18 +10951,20 @@ declare
   v_unknown_items text[] := array(select jsonb_array_elements_text(as_list(answer -> 'unknownItems')));
   v_invoiced text[] := array(select jsonb_array_elements_text(as_list(answer -> 'invoiced')));
   v_missing text[] := array(select jsonb_array_elements_text(as_list(answer -> 'missing')));
+  v_asked_at timestamptz := (answer ->> 'askedAt')::timestamptz;
   v_counts jsonb;
   v_unreadable jsonb;
 begin
   perform pg_advisory_xact_lock(hashtextextended(current_schema() || '.erp_import', 0));
   -- Customers come first, because orders refer to them.
-  v_counts := import_records('customer', answer -> 'customers', null, null, v_at);
-  v_counts := add_counts(v_counts, import_records('order', answer -> 'orders', v_unknown_items, time_zone, v_at));
+  v_counts := import_records('customer', answer -> 'customers', null, null, v_at, v_asked_at);
+  v_counts := add_counts(v_counts, import_records('order', answer -> 'orders', v_unknown_items, time_zone, v_at, v_asked_at));
   if v_invoiced <> '{}' or v_missing <> '{}' then
     v_counts := add_counts(v_counts, jsonb_build_object(
-      'missing', cardinality(v_invoiced || v_missing), 'updated', update_removed_orders(v_invoiced, v_missing, v_at)
+      'missing', cardinality(v_invoiced || v_missing), 'updated', update_removed_orders(v_invoiced, v_missing, v_at, v_asked_at)
     ));
   end if;
+  perform delete_erp_failures('customer', array(select jsonb_array_elements_text(as_list(answer -> 'missingCustomers'))));
   select jsonb_agg(u.record || jsonb_build_object('kind', u.kind)) into v_unreadable
   from (
     select 'order', r from jsonb_array_elements(as_list(answer -> 'unreadableOrders')) as r
@@ -10952,21 +11006,22 @@ $function$;
 grant execute on function import_issue_title(text,text) to office_api;
 comment on function import_issue_title(text,text) is 'The title of a cause of import issues.';
 
-CREATE OR REPLACE FUNCTION import_numbers(run_id uuid, last_number text, answer jsonb, time_zone text)
+CREATE OR REPLACE FUNCTION import_numbers(run_id uuid, of_customers boolean, last_number text, answer jsonb, time_zone text)
  RETURNS void
  LANGUAGE plpgsql
  SECURITY DEFINER
  SET search_path TO (tenant), 'extensions', 'pg_temp'
 AS $function$
 begin
-  if not count_for_erp_run(run_id, import_from_erp(answer, time_zone), last_number) then
+  if not count_for_erp_run(run_id, import_from_erp(answer, time_zone), case when not of_customers then last_number end,
+    case when of_customers then last_number end) then
     perform fail('OF409', 'The run was cancelled');
   end if;
   perform record_erp_is_up('orders');
 end;
 $function$;
-grant execute on function import_numbers(uuid,text,jsonb,text) to office_worker;
-comment on function import_numbers(uuid,text,jsonb,text) is 'Imports orders requested by number and records the progress.';
+grant execute on function import_numbers(uuid,boolean,text,jsonb,text) to office_worker;
+comment on function import_numbers(uuid,boolean,text,jsonb,text) is 'Imports orders or customers requested by number and records the progress.';
 
 CREATE OR REPLACE FUNCTION import_page(run_id uuid, entity text, before text, after text, reached timestamp with time zone, is_last boolean, answer jsonb, time_zone text)
  RETURNS TABLE(goes_on boolean, cursor text)
@@ -10998,7 +11053,7 @@ $function$;
 grant execute on function import_page(uuid,text,text,text,timestamp with time zone,boolean,jsonb,text) to office_worker;
 comment on function import_page(uuid,text,text,text,timestamp with time zone,boolean,jsonb,text) is 'Imports a page of changes and moves the cursor.';
 
-CREATE OR REPLACE FUNCTION import_records(kind text, sent jsonb, unknown_items text[], time_zone text, at timestamp with time zone)
+CREATE OR REPLACE FUNCTION import_records(kind text, sent jsonb, unknown_items text[], time_zone text, at timestamp with time zone, asked_at timestamp with time zone)
  RETURNS jsonb
  LANGUAGE plpgsql
  SECURITY DEFINER
@@ -11017,7 +11072,7 @@ begin
     if kind = 'customer' then
       return write_erp_customers(sent, at);
     end if;
-    return write_erp_orders(sent, unknown_items, time_zone, at);
+    return write_erp_orders(sent, unknown_items, time_zone, at, asked_at);
   exception when others then
     get stacked diagnostics v_state = returned_sqlstate, v_message = message_text;
     -- Only data errors concern a record; all other database errors stop the import.
@@ -11036,11 +11091,11 @@ begin
     import_records(kind, (
       select jsonb_agg(r.record order by r.place) from jsonb_array_elements(sent) with ordinality as r(record, place)
       where r.place <= v_half
-    ), unknown_items, time_zone, at),
+    ), unknown_items, time_zone, at, asked_at),
     import_records(kind, (
       select jsonb_agg(r.record order by r.place) from jsonb_array_elements(sent) with ordinality as r(record, place)
       where r.place > v_half
-    ), unknown_items, time_zone, at)
+    ), unknown_items, time_zone, at, asked_at)
   );
 end;
 $function$;
@@ -11368,6 +11423,15 @@ AS $function$
 $function$;
 grant execute on function is_session() to office_api, office_worker;
 comment on function is_session() is 'Whether the caller authenticated with a session, not with an API token.';
+
+CREATE OR REPLACE FUNCTION is_stale(sent timestamp with time zone, stored timestamp with time zone, written timestamp with time zone)
+ RETURNS boolean
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE
+AS $function$
+  select coalesce(sent < stored and stored <= written, false)
+$function$;
+comment on function is_stale(timestamp with time zone,timestamp with time zone,timestamp with time zone) is 'Whether a record is older than the stored one, by the ERP''s times. A stored time that was in the future when it was written comes from an ERP clock that was ahead, and hides no later change.';
 
 CREATE OR REPLACE FUNCTION is_time_zone(value text)
  RETURNS boolean
@@ -12997,6 +13061,17 @@ $function$;
 grant execute on function placeholder_fields(export_template_kind) to office_api;
 comment on function placeholder_fields(export_template_kind) is 'The fields of products that a workbook of this kind can show, without prices.';
 
+CREATE OR REPLACE FUNCTION postpone_file_deletion(key text)
+ RETURNS void
+ LANGUAGE sql
+ SECURITY DEFINER
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
+AS $function$
+  update stored_files f set delete_after = now() + interval '1 hour' where f.key = postpone_file_deletion.key
+$function$;
+grant execute on function postpone_file_deletion(text) to office_worker;
+comment on function postpone_file_deletion(text) is 'Puts a file that cannot be deleted behind the others.';
+
 CREATE OR REPLACE FUNCTION product_sync_call(run_id uuid)
  RETURNS SETOF product_sync_runs
  LANGUAGE sql
@@ -13296,7 +13371,11 @@ begin
   end loop;
   v_count := case queue_erp_run.kind
     when 'RECHECK' then (select count(*) from orders o where o.has_import_mapping_issue)
-    when 'DATA_RECHECK' then (select count(*) from orders o where o.has_import_data_issue)
+    when 'DATA_RECHECK' then (
+      select count(*) from (
+        select o.erp_order_number from orders o where o.has_import_data_issue
+        union select f.erp_order_number from erp_import_failures f where f.erp_order_number is not null
+      ) as n)
     when 'ORDER' then 1
   end;
   v_task := case v_run.kind when 'IMPORT' then 'import_erp_orders' else 'reimport_orders' end;
@@ -13310,9 +13389,9 @@ begin
   if v_new then
     update erp_sync_runs r set
       orders_total = v_count,
-      -- Runs of a kind share a queue. Runs of single orders have none; `erp_run_wait_ms` separates them.
-      job_id = enqueue_job(v_task, v_input, r.id::text, subject => v_subject,
-        queue => case when r.erp_order_number is null then 'erp_' || lower(r.kind::text) end)
+      -- Runs that share a queue run one after the other, so that a slow ERP takes a part of the workers' slots only.
+      job_id = enqueue_job(v_task, v_input, r.id::text, subject => v_subject, queue => case r.kind
+        when 'IMPORT' then 'erp_import' when 'ORDER' then 'erp_order' else 'erp_recheck' end)
     where r.id = v_run.id;
   else
     perform join_job(v_run.job_id, v_task, v_input, v_run.id::text, null, v_subject);
@@ -13364,7 +13443,9 @@ AS $function$
     current_schema() || ':' || queue_job.task || ':' || queue_job.key,
     queue_job.run_at,
     queue_job.max_attempts,
-    current_schema() || ':' || queue_job.queue
+    current_schema() || ':' || coalesce(queue_job.queue,
+      -- Mails run one after the other, so that a slow mail server takes one of the workers' slots only.
+      case when queue_job.task in ('send_invitation', 'send_notifications') then 'mail' end)
   )
 $function$;
 
@@ -16855,7 +16936,7 @@ begin
   v_statuses := array(
     select case
       when e.row_no is not null then 'FAILED'
-      when (r.wanted).source_updated_at < (r.was).source_updated_at then 'STALE'
+      when is_stale((r.wanted).source_updated_at, (r.was).source_updated_at, (r.was).updated_at) then 'STALE'
       when (r.was).id is null then 'CREATED'
       when r.wanted is distinct from r.was or c.row_no is not null then 'UPDATED'
       else 'UNCHANGED'
@@ -17153,8 +17234,11 @@ begin
     extract(epoch from clock_timestamp() - v_orders.caught_up_at)::integer,
     (
       select count(*)::integer from erp_sync_runs r
-      where r.status = 'FAILED' and r.queued_at > coalesce(
-        (select max(s.queued_at) from erp_sync_runs s where s.status = 'SUCCEEDED'), '-infinity'
+      where r.status = 'FAILED' and not exists (
+        -- An import also reads what a run of a single order should have read.
+        select from erp_sync_runs s
+        where s.status = 'SUCCEEDED' and s.queued_at >= r.queued_at
+          and (s.kind = r.kind or s.kind = 'IMPORT' and r.kind = 'ORDER')
       )
     ),
     (select count(*)::integer from erp_import_failures),
@@ -18492,7 +18576,7 @@ begin
   perform require_permission('productsync.run');
   select n.place - 1 into v_bad
   from unnest(trigger_product_sync.input.erp_product_numbers) with ordinality as n(number, place)
-  where char_length(trim_to_null(n.number)) > 50 or trim_to_null(n.number) !~ '^[[:print:]]+$'
+  where not is_label(trim_to_null(n.number), 50)
   order by n.place limit 1;
   if found then
     perform fail('OF400', 'erpProductNumbers: a number has 1 to 50 printable characters',
@@ -18805,7 +18889,7 @@ grant execute on function update_notification_preference(uuid,notification_prefe
 comment on function update_notification_preference(uuid,notification_preferences,text[]) is '@guard login
 Changes how the caller receives one kind of notification.';
 
-CREATE OR REPLACE FUNCTION update_removed_orders(invoiced text[], missing text[], at timestamp with time zone)
+CREATE OR REPLACE FUNCTION update_removed_orders(invoiced text[], missing text[], at timestamp with time zone, asked_at timestamp with time zone)
  RETURNS integer
  LANGUAGE plpgsql
  SECURITY DEFINER
@@ -18817,9 +18901,15 @@ declare
   v_count integer;
 begin
   perform from orders o where o.erp_order_number = any (v_numbers) order by o.erp_order_number for no key update;
+  -- An order that was written after the ERP was asked is there again.
+  v_numbers := array(
+    select n from unnest(v_numbers) as n
+    where not exists (
+      select from orders o where o.erp_order_number = n and o.imported_at > update_removed_orders.asked_at)
+  );
   update orders o set
     status = n.status, currency = n.currency, payment_method = n.payment_method, shipping_method = n.shipping_method,
-    warehouse = n.warehouse, imported_at = update_removed_orders.at
+    warehouse = n.warehouse, imported_at = update_removed_orders.at, removed_at = update_removed_orders.at
   from orders s, lateral (
     select (case when s.erp_order_number = any (update_removed_orders.invoiced) then 'INVOICED' else 'CANCELLED' end)::order_status,
       mapped(v_rules, 'currency.unmapped', s.erp_currency), mapped(v_rules, 'payment_method.unmapped', s.erp_payment_method),
@@ -18843,12 +18933,12 @@ begin
   perform delete_erp_failures('order', v_numbers);
   perform mark_superseded_orders(array(
     select o.customer_reference from orders o
-    where o.erp_order_number = any (update_removed_orders.missing) and o.customer_reference is not null order by 1
+    where o.erp_order_number = any (v_numbers) and o.customer_reference is not null order by 1
   ));
   return v_count;
 end;
 $function$;
-comment on function update_removed_orders(text[],text[],timestamp with time zone) is 'Marks orders that no longer exist in the ERP as invoiced or cancelled; returns the number of changed orders.';
+comment on function update_removed_orders(text[],text[],timestamp with time zone,timestamp with time zone) is 'Marks orders that no longer exist in the ERP as invoiced or cancelled; returns the number of changed orders.';
 
 CREATE OR REPLACE FUNCTION update_resource_booking(id uuid, input resource_bookings, given text[])
  RETURNS resource_bookings
@@ -19766,7 +19856,7 @@ begin
     source_updated_at = n.source_updated_at
   from unnest(v_rows) as r cross join lateral (select (r.wanted).*) as n
   where c.id = (r.was).id and r.wanted is distinct from r.was and r.place <> all (coalesce(v_failed, '{}'))
-    and (n.source_updated_at < (r.was).source_updated_at) is not true;
+    and not is_stale(n.source_updated_at, (r.was).source_updated_at, (r.was).updated_at);
 
   v_numbers := array(select r.sent ->> 'number' from unnest(v_rows) as r where r.place <> all (coalesce(v_failed, '{}')));
   perform delete_erp_failures('customer', v_numbers);
@@ -19884,7 +19974,7 @@ begin
 end;
 $function$;
 
-CREATE OR REPLACE FUNCTION write_erp_orders(sent jsonb, unknown_items text[], time_zone text, at timestamp with time zone)
+CREATE OR REPLACE FUNCTION write_erp_orders(sent jsonb, unknown_items text[], time_zone text, at timestamp with time zone, asked_at timestamp with time zone)
  RETURNS jsonb
  LANGUAGE plpgsql
  SECURITY DEFINER
@@ -19921,7 +20011,9 @@ begin
   v_faults := array(select f from erp_order_faults(v_rows, v_lines) as f);
   v_failed := array(select distinct f.place from unnest(v_faults) as f);
   v_stale := array(
-    select r.place from unnest(v_rows) as r where (r.wanted).source_updated_at < (r.was).source_updated_at
+    select r.place from unnest(v_rows) as r
+    where is_stale((r.wanted).source_updated_at, (r.was).source_updated_at, (r.was).imported_at)
+      or coalesce((r.was).removed_at > write_erp_orders.asked_at, false)
   );
   v_places := array(
     select r.place from unnest(v_rows) as r where r.place <> all (v_failed) and r.place <> all (v_stale)
@@ -19968,7 +20060,8 @@ begin
     phone = n.phone, delivery_name = n.delivery_name, delivery_address_line1 = n.delivery_address_line1,
     delivery_address_line2 = n.delivery_address_line2, delivery_postal_code = n.delivery_postal_code,
     delivery_city = n.delivery_city, delivery_region = n.delivery_region, delivery_country = n.delivery_country,
-    erp_revision = n.erp_revision, source_updated_at = n.source_updated_at, imported_at = write_erp_orders.at
+    erp_revision = n.erp_revision, source_updated_at = n.source_updated_at, imported_at = write_erp_orders.at,
+    removed_at = null
   from unnest(v_rows) as r cross join lateral (select (r.wanted).*) as n
   where o.id = (r.was).id and r.place = any (v_changed);
 
@@ -20006,7 +20099,7 @@ begin
   return v_result;
 end;
 $function$;
-comment on function write_erp_orders(jsonb,text[],text,timestamp with time zone) is 'Writes a page of orders with their lines and issues, in a fixed number of statements. Equal or newer rows are not touched.';
+comment on function write_erp_orders(jsonb,text[],text,timestamp with time zone,timestamp with time zone) is 'Writes a page of orders with their lines and issues, in a fixed number of statements. Equal or newer rows are not touched.';
 
 CREATE OR REPLACE FUNCTION write_mark()
  RETURNS text

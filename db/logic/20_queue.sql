@@ -30,7 +30,9 @@ create or replace function queue_job(
     current_schema() || ':' || queue_job.task || ':' || queue_job.key,
     queue_job.run_at,
     queue_job.max_attempts,
-    current_schema() || ':' || queue_job.queue
+    current_schema() || ':' || coalesce(queue_job.queue,
+      -- Mails run one after the other, so that a slow mail server takes one of the workers' slots only.
+      case when queue_job.task in ('send_invitation', 'send_notifications') then 'mail' end)
   )
 $$ language sql volatile;
 

@@ -6,8 +6,9 @@ $$ language sql immutable;
 
 -- When an unforeseen error occurs, such as a constraint added by a deployment, the batch is halved until only the
 -- failing record is skipped.
+drop function if exists import_records(text, jsonb, text[], text, timestamptz);
 create or replace function import_records(
-  kind text, sent jsonb, unknown_items text[], time_zone text, at timestamptz
+  kind text, sent jsonb, unknown_items text[], time_zone text, at timestamptz, asked_at timestamptz
 ) returns jsonb as $$
 declare
   v_count integer := jsonb_array_length(as_list(sent));
@@ -22,7 +23,7 @@ begin
     if kind = 'customer' then
       return write_erp_customers(sent, at);
     end if;
-    return write_erp_orders(sent, unknown_items, time_zone, at);
+    return write_erp_orders(sent, unknown_items, time_zone, at, asked_at);
   exception when others then
     get stacked diagnostics v_state = returned_sqlstate, v_message = message_text;
     -- Only data errors concern a record; all other database errors stop the import.
@@ -41,27 +42,36 @@ begin
     import_records(kind, (
       select jsonb_agg(r.record order by r.place) from jsonb_array_elements(sent) with ordinality as r(record, place)
       where r.place <= v_half
-    ), unknown_items, time_zone, at),
+    ), unknown_items, time_zone, at, asked_at),
     import_records(kind, (
       select jsonb_agg(r.record order by r.place) from jsonb_array_elements(sent) with ordinality as r(record, place)
       where r.place > v_half
-    ), unknown_items, time_zone, at)
+    ), unknown_items, time_zone, at, asked_at)
   );
 end;
 $$ language plpgsql volatile security definer set search_path from current;
 
 -- Orders that no longer exist in the ERP cannot be fetched again. Mapping rules apply to the stored values, and issues
 -- that only the ERP could resolve are closed.
-create or replace function update_removed_orders(invoiced text[], missing text[], at timestamptz) returns integer as $$
+drop function if exists update_removed_orders(text[], text[], timestamptz);
+create or replace function update_removed_orders(
+  invoiced text[], missing text[], at timestamptz, asked_at timestamptz
+) returns integer as $$
 declare
   v_rules jsonb := erp_rules();
   v_numbers text[] := update_removed_orders.invoiced || update_removed_orders.missing;
   v_count integer;
 begin
   perform from orders o where o.erp_order_number = any (v_numbers) order by o.erp_order_number for no key update;
+  -- An order that was written after the ERP was asked is there again.
+  v_numbers := array(
+    select n from unnest(v_numbers) as n
+    where not exists (
+      select from orders o where o.erp_order_number = n and o.imported_at > update_removed_orders.asked_at)
+  );
   update orders o set
     status = n.status, currency = n.currency, payment_method = n.payment_method, shipping_method = n.shipping_method,
-    warehouse = n.warehouse, imported_at = update_removed_orders.at
+    warehouse = n.warehouse, imported_at = update_removed_orders.at, removed_at = update_removed_orders.at
   from orders s, lateral (
     select (case when s.erp_order_number = any (update_removed_orders.invoiced) then 'INVOICED' else 'CANCELLED' end)::order_status,
       mapped(v_rules, 'currency.unmapped', s.erp_currency), mapped(v_rules, 'payment_method.unmapped', s.erp_payment_method),
@@ -85,7 +95,7 @@ begin
   perform delete_erp_failures('order', v_numbers);
   perform mark_superseded_orders(array(
     select o.customer_reference from orders o
-    where o.erp_order_number = any (update_removed_orders.missing) and o.customer_reference is not null order by 1
+    where o.erp_order_number = any (v_numbers) and o.customer_reference is not null order by 1
   ));
   return v_count;
 end;
@@ -93,26 +103,28 @@ $$ language plpgsql volatile security definer set search_path from current;
 comment on function update_removed_orders is
   'Marks orders that no longer exist in the ERP as invoiced or cancelled; returns the number of changed orders.';
 
--- The response has the keys orders, customers, unreadableOrders, unreadableCustomers, unknownItems, invoiced and
--- missing. Imports of one tenant run one after the other.
+-- The response has the keys orders, customers, unreadableOrders, unreadableCustomers, unknownItems, invoiced, missing,
+-- missingCustomers and askedAt, a time of this database before the ERP was asked. Imports of one tenant run one after the other.
 create or replace function import_from_erp(answer jsonb, time_zone text) returns jsonb as $$
 declare
   v_at timestamptz := clock_timestamp();
   v_unknown_items text[] := array(select jsonb_array_elements_text(as_list(answer -> 'unknownItems')));
   v_invoiced text[] := array(select jsonb_array_elements_text(as_list(answer -> 'invoiced')));
   v_missing text[] := array(select jsonb_array_elements_text(as_list(answer -> 'missing')));
+  v_asked_at timestamptz := (answer ->> 'askedAt')::timestamptz;
   v_counts jsonb;
   v_unreadable jsonb;
 begin
   perform pg_advisory_xact_lock(hashtextextended(current_schema() || '.erp_import', 0));
   -- Customers come first, because orders refer to them.
-  v_counts := import_records('customer', answer -> 'customers', null, null, v_at);
-  v_counts := add_counts(v_counts, import_records('order', answer -> 'orders', v_unknown_items, time_zone, v_at));
+  v_counts := import_records('customer', answer -> 'customers', null, null, v_at, v_asked_at);
+  v_counts := add_counts(v_counts, import_records('order', answer -> 'orders', v_unknown_items, time_zone, v_at, v_asked_at));
   if v_invoiced <> '{}' or v_missing <> '{}' then
     v_counts := add_counts(v_counts, jsonb_build_object(
-      'missing', cardinality(v_invoiced || v_missing), 'updated', update_removed_orders(v_invoiced, v_missing, v_at)
+      'missing', cardinality(v_invoiced || v_missing), 'updated', update_removed_orders(v_invoiced, v_missing, v_at, v_asked_at)
     ));
   end if;
+  perform delete_erp_failures('customer', array(select jsonb_array_elements_text(as_list(answer -> 'missingCustomers'))));
   select jsonb_agg(u.record || jsonb_build_object('kind', u.kind)) into v_unreadable
   from (
     select 'order', r from jsonb_array_elements(as_list(answer -> 'unreadableOrders')) as r

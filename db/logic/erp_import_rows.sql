@@ -40,6 +40,12 @@ create or replace function is_mapped(rules jsonb, code text, key text) returns b
 $$ language sql immutable parallel safe;
 comment on function is_mapped is 'Whether a rule exists for an ERP code, including rules to ignore it.';
 
+create or replace function is_stale(sent timestamptz, stored timestamptz, written timestamptz) returns boolean as $$
+  select coalesce(sent < stored and stored <= written, false)
+$$ language sql immutable parallel safe;
+comment on function is_stale is
+  'Whether a record is older than the stored one, by the ERP''s times. A stored time that was in the future when it was written comes from an ERP clock that was ahead, and hides no later change.';
+
 -- Of two records with the same number the newer one counts.
 create or replace function newest_by_number(sent jsonb) returns table (place integer, record jsonb, number text) as $$
   select distinct on (i.record ->> 'number') i.place::integer - 1, i.record, i.record ->> 'number'
@@ -106,7 +112,7 @@ create or replace function erp_order_rows(sent jsonb, rules jsonb, time_zone tex
       'delivery_address_line2', r #>> '{deliveryAddress,line2}', 'delivery_postal_code', r #>> '{deliveryAddress,postalCode}',
       'delivery_city', r #>> '{deliveryAddress,city}', 'delivery_region', r #>> '{deliveryAddress,region}',
       'delivery_country', r #>> '{deliveryAddress,country}',
-      'erp_revision', r ->> 'revision', 'source_updated_at', as_time(r ->> 'lastModified')
+      'erp_revision', r ->> 'revision', 'source_updated_at', as_time(r ->> 'lastModified'), 'removed_at', null
     ) || case when c.erased_at is null and o.erased_at is null then '{}' else (select erased_values('orders', 'customers')) end) as w
 $$ language sql volatile;
 

@@ -81,7 +81,7 @@ begin
     source_updated_at = n.source_updated_at
   from unnest(v_rows) as r cross join lateral (select (r.wanted).*) as n
   where c.id = (r.was).id and r.wanted is distinct from r.was and r.place <> all (coalesce(v_failed, '{}'))
-    and (n.source_updated_at < (r.was).source_updated_at) is not true;
+    and not is_stale(n.source_updated_at, (r.was).source_updated_at, (r.was).updated_at);
 
   v_numbers := array(select r.sent ->> 'number' from unnest(v_rows) as r where r.place <> all (coalesce(v_failed, '{}')));
   perform delete_erp_failures('customer', v_numbers);
@@ -190,8 +190,12 @@ begin
 end;
 $$ language plpgsql volatile security definer set search_path from current set plan_cache_mode to force_custom_plan;
 
--- `sent` are orders in the format of the ERP client.
-create or replace function write_erp_orders(sent jsonb, unknown_items text[], time_zone text, at timestamptz) returns jsonb as $$
+-- `sent` are orders in the format of the ERP client. An order that was found to be removed after the ERP was asked for
+-- these stays removed.
+drop function if exists write_erp_orders(jsonb, text[], text, timestamptz);
+create or replace function write_erp_orders(
+  sent jsonb, unknown_items text[], time_zone text, at timestamptz, asked_at timestamptz
+) returns jsonb as $$
 declare
   v_rules jsonb := erp_rules();
   v_rows erp_order_row[];
@@ -222,7 +226,9 @@ begin
   v_faults := array(select f from erp_order_faults(v_rows, v_lines) as f);
   v_failed := array(select distinct f.place from unnest(v_faults) as f);
   v_stale := array(
-    select r.place from unnest(v_rows) as r where (r.wanted).source_updated_at < (r.was).source_updated_at
+    select r.place from unnest(v_rows) as r
+    where is_stale((r.wanted).source_updated_at, (r.was).source_updated_at, (r.was).imported_at)
+      or coalesce((r.was).removed_at > write_erp_orders.asked_at, false)
   );
   v_places := array(
     select r.place from unnest(v_rows) as r where r.place <> all (v_failed) and r.place <> all (v_stale)
@@ -269,7 +275,8 @@ begin
     phone = n.phone, delivery_name = n.delivery_name, delivery_address_line1 = n.delivery_address_line1,
     delivery_address_line2 = n.delivery_address_line2, delivery_postal_code = n.delivery_postal_code,
     delivery_city = n.delivery_city, delivery_region = n.delivery_region, delivery_country = n.delivery_country,
-    erp_revision = n.erp_revision, source_updated_at = n.source_updated_at, imported_at = write_erp_orders.at
+    erp_revision = n.erp_revision, source_updated_at = n.source_updated_at, imported_at = write_erp_orders.at,
+    removed_at = null
   from unnest(v_rows) as r cross join lateral (select (r.wanted).*) as n
   where o.id = (r.was).id and r.place = any (v_changed);
 

@@ -44,7 +44,11 @@ begin
   end loop;
   v_count := case queue_erp_run.kind
     when 'RECHECK' then (select count(*) from orders o where o.has_import_mapping_issue)
-    when 'DATA_RECHECK' then (select count(*) from orders o where o.has_import_data_issue)
+    when 'DATA_RECHECK' then (
+      select count(*) from (
+        select o.erp_order_number from orders o where o.has_import_data_issue
+        union select f.erp_order_number from erp_import_failures f where f.erp_order_number is not null
+      ) as n)
     when 'ORDER' then 1
   end;
   v_task := case v_run.kind when 'IMPORT' then 'import_erp_orders' else 'reimport_orders' end;
@@ -58,9 +62,9 @@ begin
   if v_new then
     update erp_sync_runs r set
       orders_total = v_count,
-      -- Runs of a kind share a queue. Runs of single orders have none; `erp_run_wait_ms` separates them.
-      job_id = enqueue_job(v_task, v_input, r.id::text, subject => v_subject,
-        queue => case when r.erp_order_number is null then 'erp_' || lower(r.kind::text) end)
+      -- Runs that share a queue run one after the other, so that a slow ERP takes a part of the workers' slots only.
+      job_id = enqueue_job(v_task, v_input, r.id::text, subject => v_subject, queue => case r.kind
+        when 'IMPORT' then 'erp_import' when 'ORDER' then 'erp_order' else 'erp_recheck' end)
     where r.id = v_run.id;
   else
     perform join_job(v_run.job_id, v_task, v_input, v_run.id::text, null, v_subject);
@@ -136,7 +140,26 @@ $$ language plpgsql volatile security definer set search_path from current;
 comment on function cancel_erp_sync_run is '@guard erpsync.run
 @action bad unless finished_at
 Cancels a waiting or running import. Imported orders stay, and the next import continues from there.';
-grant execute on function recheck_erp_order_import_issues, import_erp_orders, import_erp_order, cancel_erp_sync_run to office_api;
+
+create or replace function dismiss_erp_import_failure(id uuid) returns boolean as $$
+declare
+  v_failure erp_import_failures;
+begin
+  perform require_permission('erpsync.run');
+  delete from erp_import_failures f where f.id = dismiss_erp_import_failure.id returning f.* into v_failure;
+  if not found then
+    perform fail('OF404', 'There is no unreadable record with this id', '{"path": ["id"]}');
+  end if;
+  perform record_change('DELETE', 'ErpImportFailure', v_failure.id::text,
+    jsonb_build_object('record', v_failure.record, 'message', v_failure.message), null, null);
+  return true;
+end;
+$$ language plpgsql volatile security definer set search_path from current;
+comment on function dismiss_erp_import_failure is '@guard erpsync.run
+@action bad of erpImportFailures
+Removes a record from the unreadable ones, such as one that the ERP has under another number. It comes back when an import cannot read it again.';
+grant execute on function recheck_erp_order_import_issues, import_erp_orders, import_erp_order, cancel_erp_sync_run,
+  dismiss_erp_import_failure to office_api;
 
 -- Returns one moment per day, also on days with a clock change: a skipped time falls an hour later, and of a repeated
 -- time the second counts.
@@ -195,8 +218,11 @@ begin
     extract(epoch from clock_timestamp() - v_orders.caught_up_at)::integer,
     (
       select count(*)::integer from erp_sync_runs r
-      where r.status = 'FAILED' and r.queued_at > coalesce(
-        (select max(s.queued_at) from erp_sync_runs s where s.status = 'SUCCEEDED'), '-infinity'
+      where r.status = 'FAILED' and not exists (
+        -- An import also reads what a run of a single order should have read.
+        select from erp_sync_runs s
+        where s.status = 'SUCCEEDED' and s.queued_at >= r.queued_at
+          and (s.kind = r.kind or s.kind = 'IMPORT' and r.kind = 'ORDER')
       )
     ),
     (select count(*)::integer from erp_import_failures),

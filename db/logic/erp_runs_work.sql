@@ -42,14 +42,27 @@ begin
       return query select o.erp_order_number from orders o
         where o.has_import_mapping_issue and o.erp_order_number > v_after order by o.erp_order_number limit erp_run_numbers.at_most;
     when 'DATA_RECHECK' then
-      return query select o.erp_order_number from orders o
-        where o.has_import_data_issue and o.erp_order_number > v_after order by o.erp_order_number limit erp_run_numbers.at_most;
+      -- Also orders that could not be read, which may be gone.
+      return query
+        select o.erp_order_number from orders o where o.has_import_data_issue and o.erp_order_number > v_after
+        union
+        select f.erp_order_number from erp_import_failures f where f.erp_order_number > v_after
+        order by 1 limit erp_run_numbers.at_most;
     else
       return query select v_run.erp_order_number where v_run.erp_order_number > v_after;
   end case;
 end;
 $$ language plpgsql stable security definer set search_path from current;
 comment on function erp_run_numbers is 'The next order numbers of a run.';
+
+create or replace function erp_run_customers(run_id uuid, at_most integer) returns setof text as $$
+  select n.number
+  from erp_sync_runs r
+    cross join (select substring(f.record from '^customer (.*)$') as number from erp_import_failures f) as n
+  where r.id = erp_run_customers.run_id and r.kind = 'DATA_RECHECK' and n.number > coalesce(r.customer_position, '')
+  order by n.number limit erp_run_customers.at_most
+$$ language sql stable security definer set search_path from current;
+comment on function erp_run_customers is 'The next numbers of customers that could not be read, which the recheck of data reads again.';
 
 -- What must be fetched before a page can be imported: unknown customers, and items with neither a known category nor a
 -- product.
@@ -66,7 +79,10 @@ create or replace function unknown_in_page(customers text[], items text[]) retur
 $$ language sql stable security definer set search_path from current;
 comment on function unknown_in_page is 'The numbers that are not stored yet.';
 
-create or replace function count_for_erp_run(run_id uuid, counts jsonb, at_position text default null) returns boolean as $$
+drop function if exists count_for_erp_run(uuid, jsonb, text);
+create or replace function count_for_erp_run(
+  run_id uuid, counts jsonb, at_position text default null, at_customer text default null
+) returns boolean as $$
 begin
   update erp_sync_runs r set
     orders_done = r.orders_done + coalesce((counts ->> 'done')::integer, 0) + coalesce((counts ->> 'missing')::integer, 0),
@@ -76,7 +92,7 @@ begin
     orders_missing = r.orders_missing + coalesce((counts ->> 'missing')::integer, 0),
     customers_done = r.customers_done + coalesce((counts ->> 'customers')::integer, 0),
     failures = r.failures + coalesce((counts ->> 'failed')::integer, 0),
-    position = coalesce(at_position, r.position)
+    position = coalesce(at_position, r.position), customer_position = coalesce(at_customer, r.customer_position)
   where r.id = count_for_erp_run.run_id and r.status = 'RUNNING';
   return found;
 end;
@@ -117,15 +133,19 @@ end;
 $$ language plpgsql volatile security definer set search_path from current;
 comment on function import_page is 'Imports a page of changes and moves the cursor.';
 
-create or replace function import_numbers(run_id uuid, last_number text, answer jsonb, time_zone text) returns void as $$
+drop function if exists import_numbers(uuid, text, jsonb, text);
+create or replace function import_numbers(
+  run_id uuid, of_customers boolean, last_number text, answer jsonb, time_zone text
+) returns void as $$
 begin
-  if not count_for_erp_run(run_id, import_from_erp(answer, time_zone), last_number) then
+  if not count_for_erp_run(run_id, import_from_erp(answer, time_zone), case when not of_customers then last_number end,
+    case when of_customers then last_number end) then
     perform fail('OF409', 'The run was cancelled');
   end if;
   perform record_erp_is_up('orders');
 end;
 $$ language plpgsql volatile security definer set search_path from current;
-comment on function import_numbers is 'Imports orders requested by number and records the progress.';
+comment on function import_numbers is 'Imports orders or customers requested by number and records the progress.';
 
 create or replace function delete_erp_cursors() returns void as $$
   update erp_cursors set cursor = null, pass_run_id = null
@@ -177,6 +197,6 @@ comment on function fail_erp_run is
   'Records why a run stopped. It is retried after `retry_ms`, or failed when that is null.';
 
 grant execute on function
-  erp_run_wait_ms, begin_erp_run, erp_run_numbers, unknown_in_page, import_page, import_numbers, delete_erp_cursors, finish_erp_run,
+  erp_run_wait_ms, begin_erp_run, erp_run_numbers, erp_run_customers, unknown_in_page, import_page, import_numbers, delete_erp_cursors, finish_erp_run,
   fail_erp_run
 to office_worker;

@@ -27,6 +27,11 @@ end;
 $$ language plpgsql volatile security definer set search_path from current;
 comment on function record_file_removed is 'Records a deletion; removes the file from the ledger after the second one.';
 
+create or replace function postpone_file_deletion(key text) returns void as $$
+  update stored_files f set delete_after = now() + interval '1 hour' where f.key = postpone_file_deletion.key
+$$ language sql volatile security definer set search_path from current;
+comment on function postpone_file_deletion is 'Puts a file that cannot be deleted behind the others.';
+
 create or replace function unknown_files(keys text[]) returns setof text as $$
   select k from unnest(unknown_files.keys) as k where not exists (select from stored_files f where f.key = k)
 $$ language sql stable security definer set search_path from current;
@@ -52,4 +57,4 @@ comment on function tg_export_workbooks__schedule_file_deletion is 'Schedules th
 select ensure_trigger('export_workbooks', '_500_schedule_file_deletion',
   'after delete on %TABLE% for each row execute function tg_export_workbooks__schedule_file_deletion()');
 
-grant execute on function files_to_delete, record_file_removed, unknown_files to office_worker;
+grant execute on function files_to_delete, record_file_removed, postpone_file_deletion, unknown_files to office_worker;

@@ -42,7 +42,7 @@ begin
   perform require_permission('productsync.run');
   select n.place - 1 into v_bad
   from unnest(trigger_product_sync.input.erp_product_numbers) with ordinality as n(number, place)
-  where char_length(trim_to_null(n.number)) > 50 or trim_to_null(n.number) !~ '^[[:print:]]+$'
+  where not is_label(trim_to_null(n.number), 50)
   order by n.place limit 1;
   if found then
     perform fail('OF400', 'erpProductNumbers: a number has 1 to 50 printable characters',

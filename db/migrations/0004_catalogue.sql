@@ -53,10 +53,7 @@ create table products (
   search_words text collate "C" not null
     generated always as (words_text(name, producer, grape_variety, region)) stored,
   constraint products_erp_product_number_key unique (erp_product_number),
-  constraint products_erp_product_number_check check (
-    char_length(erp_product_number) between 1 and 50 and erp_product_number ~ '^[[:print:]]+$'
-    and erp_product_number = btrim(erp_product_number)
-  ),
+  constraint products_erp_product_number_check check (is_label(erp_product_number, 50)),
   constraint products_name_check check (is_label(name, 300)),
   constraint products_vintage_check check (vintage between 1700 and 2200),
   constraint products_producer_check check (char_length(producer) <= 300),

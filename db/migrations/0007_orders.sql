@@ -27,10 +27,7 @@ create table customers (
     generated always as (words_text(erp_customer_number, name, contact_name, email, city)) stored,
   erased_at timestamptz,
   constraint customers_erp_customer_number_key unique (erp_customer_number),
-  constraint customers_erp_customer_number_check check (
-    char_length(erp_customer_number) between 1 and 50 and erp_customer_number ~ '^[[:print:]]+$'
-    and erp_customer_number = btrim(erp_customer_number)
-  ),
+  constraint customers_erp_customer_number_check check (is_label(erp_customer_number, 50)),
   constraint customers_name_check check (is_label(name, 300)),
   constraint customers_contact_name_check check (char_length(contact_name) <= 300),
   constraint customers_email_check check (char_length(email) <= 254),
@@ -199,16 +196,14 @@ create table orders (
   erp_revision text,
   source_updated_at timestamptz,
   imported_at timestamptz,
+  removed_at timestamptz,
   created_at timestamptz not null default now(),
   updated_at timestamptz not null default now(),
   search_words text collate "C" not null
     generated always as (words_text(erp_order_number, customer_name, customer_reference, delivery_name)) stored,
   erased_at timestamptz,
   constraint orders_erp_order_number_key unique (erp_order_number),
-  constraint orders_erp_order_number_check check (
-    char_length(erp_order_number) between 1 and 50 and erp_order_number ~ '^[[:print:]]+$'
-    and erp_order_number = btrim(erp_order_number)
-  ),
+  constraint orders_erp_order_number_check check (is_label(erp_order_number, 50)),
   constraint orders_erp_id_check check (char_length(erp_id) <= 100),
   constraint orders_erp_customer_number_check check (char_length(erp_customer_number) <= 50),
   constraint orders_customer_name_check check (char_length(customer_name) <= 300),
@@ -362,6 +357,8 @@ Whether the order lacks data that only the ERP can supply.';
 comment on column orders.superseded_by_order_id is 'The newer order that replaces this one.';
 comment on column orders.erp_revision is 'The ERP''s revision of the order.';
 comment on column orders.source_updated_at is 'When the order last changed in the ERP; null if the ERP does not provide this time.';
+comment on column orders.removed_at is '@internal
+When the order was found to be no longer in the ERP; null for an order that the ERP has.';
 comment on column orders.imported_at is
   '@list 9
 When an import last changed the order. Importing an unchanged order does not update this time.';

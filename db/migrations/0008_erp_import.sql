@@ -241,6 +241,7 @@ create table erp_sync_runs (
   retry_at timestamptz,
   finished_at timestamptz,
   position text collate "C",
+  customer_position text collate "C",
   job_id bigint,
   created_at timestamptz not null default now(),
   updated_at timestamptz not null default now(),
@@ -307,6 +308,8 @@ comment on column erp_sync_runs.started_at is 'When a worker first started the r
 comment on column erp_sync_runs.retry_at is 'When the run continues; null unless its status is `RETRYING`.';
 comment on column erp_sync_runs.finished_at is '@list 4
 When the run succeeded, failed or was cancelled.';
+comment on column erp_sync_runs.customer_position is '@internal
+The last customer number that the recheck of data has read; null before the first one.';
 comment on column erp_sync_runs.position is '@internal
 The number of the last order done; the run continues after it.';
 comment on column erp_sync_runs.job_id is '@internal

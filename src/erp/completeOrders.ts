@@ -11,6 +11,8 @@ export interface ErpResponse {
   unknownItems?: string[];
   invoiced?: string[];
   missing?: string[];
+  /** Customers with a failure that the ERP no longer has. */
+  missingCustomers?: string[];
 }
 
 /**

@@ -32,6 +32,8 @@ export interface ErpRun extends Pick<
   client: ErpClient;
   /** Options for each call of the client. */
   call: ErpCallOptions;
+  /** The time of the database: read before the ERP is asked, it says which stored rows are newer than the response. */
+  databaseTime: () => Promise<string>;
 }
 
 interface StartedRun {
@@ -76,6 +78,13 @@ export function defineErpTask(work: (run: ErpRun) => Promise<void>): TaskDefinit
           signal,
           inTenant,
           log,
+          databaseTime: () =>
+            inTenant(async (database) => {
+              const { rows } = await database.query<{ at: string }>(
+                "select clock_timestamp()::text as at",
+              );
+              return rows[0]?.at ?? "";
+            }),
         });
       } catch (error) {
         if (signal.aborted || error instanceof LostOwnershipError) throw error;

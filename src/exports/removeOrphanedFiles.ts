@@ -1,4 +1,5 @@
 import type pg from "pg";
+import { removeEach } from "./removeEach.ts";
 import type { FileStore } from "../gateways/files.ts";
 
 // Files are recorded before they are stored; the hour allows for clock differences.
@@ -23,7 +24,10 @@ export async function removeOrphanedFiles(options: RemoveOrphanedFilesOptions): 
     const unknown = await inTenant((client) =>
       client.query<{ key: string }>("select unknown_files($1) as key", [keys]),
     );
-    for (const { key } of unknown.rows) await files.remove(key);
+    await removeEach(
+      unknown.rows.map(({ key }) => key),
+      { remove: (key) => files.remove(key), signal },
+    );
     orphans += unknown.rows.length;
   };
   let keys: string[] = [];

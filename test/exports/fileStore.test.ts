@@ -103,6 +103,39 @@ describe("the retention period", () => {
     await expired();
   });
 
+  test("deletes the other files when the store cannot delete one", async () => {
+    const worker = await startWorker();
+    const { pool } = exports.service.database;
+    const store = exports.files.store();
+    const never = new AbortController().signal;
+    const files = ["backoffice/exports/y/1.xlsx", "backoffice/exports/y/2.xlsx"];
+    // The name is longer than the store's file system takes.
+    const stuck = `backoffice/exports/${"x".repeat(300)}`;
+    for (const key of files) await store.write(key, Readable.from([Buffer.from("x")]), never);
+    store.close();
+    await pool.query(
+      `insert into stored_files (key, delete_after) select key, now() - place * interval '1 hour'
+       from unnest($1::text[]) with ordinality as f(key, place)`,
+      [[...files, stuck]],
+    );
+    await pool.query("select enqueue_job('remove_files', '{}')");
+    await waitFor(
+      "the files to go",
+      async () => (await exports.files.content()).files.length === 0,
+    );
+    await waitFor("the failure in the log", () =>
+      worker.output().includes("1 of 3 files could not be removed"),
+    );
+    const { rows } = await pool.query<{ key: string; postponed: boolean }>(
+      "select key, delete_after > now() as postponed from stored_files order by key",
+    );
+    expect(rows).toEqual([
+      ...files.map((key) => ({ key, postponed: false })),
+      { key: stuck, postponed: true },
+    ]);
+    await pool.query("delete from stored_files");
+  });
+
   test("deletes orphaned files, but no recent ones and none of other schemas", async () => {
     const worker = await startWorker();
     const { pool } = exports.service.database;

@@ -1,6 +1,7 @@
 import { gzipSync } from "node:zlib";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import { ErpAnswerError, type ErpClient, ErpUnavailableError } from "../../src/gateways/erp.ts";
+import { waitFor } from "../helpers/waitFor.ts";
 import type { Harness } from "../helpers/gateways/erpHarness.ts";
 import {
   numbersOf,
@@ -70,7 +71,7 @@ describe("an invalid response ends a call in time with a reason:", () => {
     ["a body sent byte by byte", dripping, /did not answer within 1500 ms/],
     ["no response", () => undefined, /did not answer within 1500 ms/],
     ["a false content encoding", zipped(Buffer.from("{}")), /connection to the ERP failed/],
-    ["invalid UTF-8", say(Buffer.from([0x7b, 0xff, 0xfe, 0x7d])), /connection .* failed/],
+    ["invalid UTF-8", say(Buffer.from([0x7b, 0xff, 0xfe, 0x7d])), /response is not UTF-8/],
     ["a million open brackets", say("[".repeat(1_000_000)), /is not JSON/],
     ["a million nested lists", say("[".repeat(5e5) + "]".repeat(5e5)), /is not (JSON|a list)/],
     ["an empty body", say(""), /is not JSON/],
@@ -124,6 +125,14 @@ describe("an invalid response ends a call in time with a reason:", () => {
     await expect(patient.itemsByNumbers(["100001"])).rejects.toThrow(/larger than 33554432 bytes/);
   });
 
+  test("ten million empty records, before they are parsed", async () => {
+    hostile.overrideResponses("items", say(`{"value":[${"{},".repeat(9_999_999)}{}]}`));
+    const patient = clientWith({ timeoutMs: 120_000 });
+    const before = process.memoryUsage().heapUsed;
+    await expect(patient.itemsByNumbers(["100001"])).rejects.toThrow("more than 300000 values");
+    expect(process.memoryUsage().heapUsed - before).toBeLessThan(500e6);
+  });
+
   test("further pages with a new link each time", async () => {
     let at = 0;
     hostile.overrideResponses("items", (answer, response, request) => {
@@ -156,6 +165,85 @@ describe("an invalid response ends a call in time with a reason:", () => {
       }),
     ).rejects.toThrow("newer than requested");
   });
+});
+
+test("one order larger than a response is reported, and the others are read", async () => {
+  const number = orderNumber(7);
+  hostile.overrideResponses("salesOrders", (answer, response) => {
+    for (const order of answer.value ?? [])
+      if (order["number"] === number && order["salesOrderLines"])
+        order["customerName"] = "x".repeat(33 * 1024 * 1024);
+    response.writeHead(200, json).end(JSON.stringify(answer));
+  });
+  const large = clientWith({ timeoutMs: 120_000 });
+  const { orders, unreadable } = await walkOrders(large);
+  const report = { number, path: "record", message: "is larger than the service reads" };
+  // Pages overlap, so a record may appear more than once.
+  for (const one of unreadable) expect(one).toMatchObject(report);
+  expect(unreadable).not.toEqual([]);
+  expect(numbersOf(orders)).toHaveLength(29);
+  const asked = await large.ordersByNumbers([number, orderNumber(8)]);
+  expect(asked.unreadable).toMatchObject([report]);
+  expect(numbersOf(asked.records)).toEqual([orderNumber(8)]);
+  expect(asked.missing).toEqual([]);
+});
+
+test("a code that the ERP got after its codes were read is read before they expire", async () => {
+  const id = "0123abcd-0123-4567-89ab-0123456789ac";
+  const given: Record<string, unknown>[] = [];
+  hostile.overrideResponses("shipmentMethods", (answer, response) =>
+    response.writeHead(200, json).end(JSON.stringify({ ...answer, value: given })),
+  );
+  hostile.overrideResponses("salesOrders", (answer, response) => {
+    for (const order of answer.value ?? []) order["shipmentMethodId"] = id;
+    response.writeHead(200, json).end(JSON.stringify(answer));
+  });
+  try {
+    const read = async () => (await walkOrders(erp)).orders[0]?.shipmentMethodCode;
+    expect(await read()).toBe(id);
+    given.push({ id, code: "NEW" });
+    await waitFor("the new code", async () => (await read()) === "NEW", 30_000);
+  } finally {
+    hostile.overrideResponses("shipmentMethods", null);
+  }
+});
+
+test("a time with any offset is read as UTC", async () => {
+  hostile.overrideResponses("salesOrders", (answer, response) => {
+    for (const order of answer.value ?? []) {
+      const at = Date.parse(String(order["lastModifiedDateTime"])) + 86_340_000;
+      order["lastModifiedDateTime"] = new Date(at).toISOString().replace("Z", "+23:59");
+    }
+    response.writeHead(200, json).end(JSON.stringify(answer));
+  });
+  const { orders, unreadable } = await walkOrders(erp);
+  expect(unreadable).toEqual([]);
+  for (const { lastModified } of orders)
+    expect(lastModified).toBe(new Date(lastModified).toISOString());
+});
+
+test("the last moment of the year 9999 ends a walk", async () => {
+  const late = await startHarness({ orders: 12 }, { lateMs: 1_000 });
+  try {
+    const lastModifiedDateTime = "9999-12-31T23:59:59.999Z";
+    await late.control("PATCH", "salesOrders/S-ORD100002", { lastModifiedDateTime });
+    expect(numbersOf((await walkOrders(late.erp)).orders)).toHaveLength(12);
+  } finally {
+    await late.stop();
+  }
+});
+
+test("an error text that repeats the token or the client's secret does not pass them on", async () => {
+  const secret = harness.env["ERP_CLIENT_SECRET"] ?? "none";
+  let token = "";
+  hostile.overrideResponses("items", (_answer, response, request) => {
+    token = (request.headers.authorization ?? "").replace("Bearer ", "");
+    const message = `token=${token} secret=${secret}`;
+    response.writeHead(400, json).end(JSON.stringify({ error: { code: "Bad", message } }));
+  });
+  const error = await erp.itemsByNumbers(["100001"]).catch((thrown: unknown) => thrown);
+  expect(String(error)).toContain("Bad: token=... secret=...");
+  expect(token.length).toBeGreaterThan(10);
 });
 
 describe("an ERP clock that was ahead and was corrected", () => {

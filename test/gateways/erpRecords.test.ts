@@ -139,6 +139,8 @@ describe("an unreadable order", () => {
     ["salesOrderLines[0].sequence", "x", "must be a whole number"],
     ["salesOrderLines[0].description", "a\0b", "contains invalid characters"],
     ["salesOrderLines[0].description", "\ud800", "contains invalid characters"],
+    ["salesOrderLines[0].lineType", "_x0000_Item", "contains invalid characters"],
+    ["salesOrderLines[0].lineType", "It_xd800_em", "contains invalid characters"],
     ["orderDate", "2026-02-30", "must be a date such as 2026-01-31"],
     ["customerName", 12, "must be a string"],
     ["shipmentMethodId", "x", "must be an id"],
@@ -176,15 +178,30 @@ describe("an unreadable order", () => {
 describe("records by number", () => {
   test("are read in batches, each once, and missing ones are listed", async () => {
     const wanted = Array.from({ length: 170 }, (_, index) => orderNumber(index + 100));
-    const absent = ["S-ORD999999", "it's", "a".repeat(21), "x\ny", "", "s-ord100100"];
+    const absent = ["S-ORD999999", "it's", "s-ord100100"];
+    // Not asked for, so not known to be missing.
+    const unaskable = ["a".repeat(21), "x\ny", ""];
     const { records, missing, invoiced } = await harness.erp.ordersByNumbers([
       ...wanted,
       ...wanted,
       ...absent,
+      ...unaskable,
     ]);
     expect(records.map(({ number }) => number).toSorted()).toEqual(wanted);
     expect(missing).toEqual(absent);
     expect(invoiced).toEqual([]);
+  });
+
+  test("are missing when two responses agree", async () => {
+    const { numbers } = await harness.control("POST", "salesOrders", { count: 2 });
+    const wanted = numbers as string[];
+    await harness.fault({ kind: "empty", set: "salesOrders", times: 1 });
+    const once = await harness.erp.ordersByNumbers(wanted);
+    expect([once.missing, once.records.length]).toEqual([[], 2]);
+    await harness.fault({ kind: "empty", set: "salesOrders", times: 2 });
+    const twice = await harness.erp.ordersByNumbers(wanted);
+    expect([twice.missing, twice.records.length]).toEqual([wanted, 0]);
+    for (const number of wanted) await harness.control("DELETE", `salesOrders/${number}`);
   });
 
   test("distinguish invoiced orders from deleted ones", async () => {

@@ -59,6 +59,8 @@ export function applyPageFault(
       return { ...page, value: [...(previous?.value.slice(-fault.records) ?? []), ...page.value] };
     case "disorder":
       return { ...page, value: page.value.toReversed() };
+    case "empty":
+      return { ...page, value: [] };
     case "loop":
       return { ...page, "@odata.nextLink": url.href };
     case "link":

@@ -138,9 +138,12 @@ function setAt(row: Row, path: string, value: Json): void {
   const last = steps.pop();
   let place: Json | undefined = row;
   for (const step of steps)
+    // Own properties only: a path through `__proto__` would change all objects of the process.
     place =
-      place !== null && typeof place === "object" ? (place as Record<string, Json>)[step] : null;
-  if (last === undefined || place === null || typeof place !== "object")
+      place !== null && typeof place === "object" && Object.hasOwn(place, step)
+        ? (place as Record<string, Json>)[step]
+        : null;
+  if (last === undefined || last === "__proto__" || place === null || typeof place !== "object")
     throw new ApiProblem(400, "BadRequest", `The record has no ${path}`);
   (place as Record<string, Json>)[last] = value;
 }

@@ -42,6 +42,8 @@ export const faultSchema = z.discriminatedUnion("kind", [
   z.strictObject({ kind: z.literal("link"), ...common, url: z.string().max(2_000) }),
   /** Reverses the order of the records. */
   z.strictObject({ kind: z.literal("disorder"), ...common }),
+  /** Contains no records. */
+  z.strictObject({ kind: z.literal("empty"), ...common }),
   /** Appends this many spaces to the response. */
   z.strictObject({
     kind: z.literal("pad"),

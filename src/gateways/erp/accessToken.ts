@@ -57,6 +57,10 @@ export function makeAccessTokens(options: TokenOptions): AccessTokens {
     try {
       const answer = await clientCredentialsGrant(configuration, { scope });
       const lifeMs = (answer.expires_in ?? 0) * 1000;
+      if (!/^[\x21-\x7e]+$/.test(answer.access_token))
+        throw new ErpAnswerError(
+          "The ERP's login service returned a token that no header can hold",
+        );
       // A token that lives shorter than twice the margin is used for half of its lifetime.
       const usableMs = Math.max(lifeMs - marginMs, lifeMs / 2);
       current = { token: answer.access_token, usableUntil: performance.now() + usableMs };
@@ -81,6 +85,7 @@ export function makeAccessTokens(options: TokenOptions): AccessTokens {
 
 /** Describes the failure for staff. Of the endpoint's description only Entra's error number is kept. */
 function describeFailure(error: unknown): Error {
+  if (error instanceof ErpAnswerError) return error;
   const cause = { cause: withoutResponse(error) };
   const response = error instanceof Error && error.cause instanceof Response ? error.cause : null;
   const status =

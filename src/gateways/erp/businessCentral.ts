@@ -18,11 +18,11 @@ import { text } from "./fields.ts";
 import { codeOfId } from "./codeOfId.ts";
 import { distinctNumbers, readInBatches } from "./inBatches.ts";
 import { itemSchema, itemSelect, toItem } from "./itemRecord.ts";
-import type { Company } from "./odata.ts";
+import type { Company, ODataQuery } from "./odata.ts";
 import { makeCompany } from "./odata.ts";
 import { orderExpand, orderSelect } from "./orderRecord.ts";
 import type { ReadRecords } from "./readRecord.ts";
-import { readRecords } from "./readRecord.ts";
+import { readRecords, readableString } from "./readRecord.ts";
 import type { References } from "./references.ts";
 import { makeReferences } from "./references.ts";
 import { readOrders } from "./readOrders.ts";
@@ -63,6 +63,7 @@ export function makeBusinessCentralClient(options: BusinessCentralOptions): ErpC
   const attempts = makeAttempts(options.attempts);
   const transport = makeTransport({
     tokens: makeAccessTokens(options),
+    secret: options.clientSecret,
     attempts,
     timeoutMs,
     maxResponseBytes: options.largestAnswerBytes,
@@ -115,7 +116,7 @@ const invoiceSchema = z.object({ orderNumber: text });
 
 /**
  * Does not use cached codes: a caller that requests certain orders wants to see recent corrections. Missing orders are
- * looked up among the invoices (resources/dynamics_salesinvoice.md).
+ * looked up among the invoices (resources/dynamics_salesinvoice.md). A number that the ERP cannot look up is not missing.
  */
 async function findOrders(
   company: Company,
@@ -123,17 +124,20 @@ async function findOrders(
   options: ErpCallOptions,
 ): Promise<ErpOrderLookup> {
   const { set, query } = orders;
-  const raw = await readInBatches(company, set, "number", distinctNumbers(numbers), query, options);
+  // One wrong response would cancel orders, so a second one must agree about those that it lacks.
+  const read = async (from: string, field: string, wanted: readonly string[], of: ODataQuery) => {
+    const first = await readInBatches(company, from, field, wanted, of, options);
+    const present = new Set(first.map((record) => readableString(record, field)));
+    const absent = wanted.filter((number) => !present.has(number));
+    return [...first, ...(await readInBatches(company, from, field, absent, of, options))];
+  };
+  const asked = distinctNumbers(numbers);
+  const raw = await read(set, "number", asked, query);
   const references = makeReferences(company, maxCallMs);
-  const result = found<ErpOrder>(numbers, await readOrders(raw, references, options));
-  const invoices = await readInBatches(
-    company,
-    "salesInvoices",
-    "orderNumber",
-    distinctNumbers(result.missing),
-    { select: ["orderNumber"] },
-    options,
-  );
+  const result = found<ErpOrder>(asked, await readOrders(raw, references, options));
+  const invoices = await read("salesInvoices", "orderNumber", result.missing, {
+    select: ["orderNumber"],
+  });
   const invoiced = new Set(
     readRecords(invoices, invoiceSchema, ({ orderNumber }) => orderNumber).records,
   );
@@ -147,10 +151,12 @@ async function readCustomers(
 ): Promise<ReadRecords<ErpCustomer>> {
   const { records, unreadable } = readRecords(raw, customerSchema, (record) => record);
   if (records.length === 0) return { records: [], unreadable };
+  const idsOf = (property: "paymentMethodId" | "paymentTermsId" | "shipmentMethodId") =>
+    records.map((record) => record[property]);
   const [paymentMethods, paymentTerms, shipmentMethods] = await Promise.all([
-    references.codes("paymentMethods", options),
-    references.codes("paymentTerms", options),
-    references.codes("shipmentMethods", options),
+    references.codes("paymentMethods", idsOf("paymentMethodId"), options),
+    references.codes("paymentTerms", idsOf("paymentTermsId"), options),
+    references.codes("shipmentMethods", idsOf("shipmentMethodId"), options),
   ]);
   const lacksCurrency = records.some(({ currencyCode }) => currencyCode === null);
   const codes = {

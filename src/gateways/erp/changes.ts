@@ -4,7 +4,7 @@ import type { Position, Run } from "./cursor.ts";
 import { readCursor, writeCursor } from "./cursor.ts";
 import type { Company, ODataPage, ODataQuery } from "./odata.ts";
 import { instantLiteral, textLiteral } from "./odata.ts";
-import { readableString } from "./readRecord.ts";
+import { OversizedRecord, readableString } from "./readRecord.ts";
 import { ResponseTooLargeError } from "./transport.ts";
 
 export interface ChangesOptions {
@@ -55,8 +55,8 @@ export async function readChanges(
 
   for (let attempt = 0; attempt < attempts; attempt++) {
     const runQuery = queryOf(run, position.floor);
-    const { page, size } = await readFittingPage(pageSize, (top) =>
-      company.page(set, { ...query, ...runQuery, top }, options),
+    const { page, size } = await readFittingPage({ pageSize, query }, (fields, top) =>
+      company.page(set, { ...fields, ...runQuery, top }, options),
     );
     const more = page.value.length >= size || page.nextLink !== null;
     if (more && page.value.length === 0)
@@ -88,16 +88,23 @@ export async function readChanges(
   throw new ErpAnswerError(`The ERP's pages of ${set} contradict each other`);
 }
 
-/** Reduces the page size when records are large. */
+/** Reduces the page size when records are large. Of a record that alone is too large, only the compared fields are read. */
 async function readFittingPage(
-  pageSize: number,
-  ask: (top: number) => Promise<ODataPage>,
+  { pageSize, query }: Pick<ChangesOptions, "pageSize" | "query">,
+  ask: (query: ChangesOptions["query"], top: number) => Promise<ODataPage>,
 ): Promise<{ page: ODataPage; size: number }> {
   for (let size = pageSize; ; size = Math.ceil(size / 2)) {
     try {
-      return { page: await ask(size), size };
+      return { page: await ask(query, size), size };
     } catch (error) {
-      if (!(error instanceof ResponseTooLargeError) || size === 1) throw error;
+      if (!(error instanceof ResponseTooLargeError)) throw error;
+      if (size > 1) continue;
+      const page = await ask({ select: comparedFields }, 1);
+      const value = page.value.map(
+        (record) =>
+          new OversizedRecord(readableString(record, "number"), readableString(record, changed)),
+      );
+      return { page: { ...page, value }, size };
     }
   }
 }

@@ -7,11 +7,15 @@ const noId = "00000000-0000-0000-0000-000000000000";
 const dayMessage = "must be a date such as 2026-01-31";
 const noDate = "0001-01-01";
 
+/** Whether PostgreSQL can store the text. */
+const isStorable = (value: string) => !value.includes("\0") && value.isWellFormed();
+const notStorable = "contains invalid characters";
+
 /** A trimmed string; null when blank. Rejects what PostgreSQL cannot store. */
 export const text = z
   .string({ error: "must be a string" })
   .max(100_000, "is too long")
-  .refine((value) => !value.includes("\0") && value.isWellFormed(), "contains invalid characters")
+  .refine(isStorable, notStorable)
   .nullish()
   .transform((value) => value?.trim() || null);
 
@@ -62,10 +66,15 @@ export const day = z
   .nullish()
   .transform((value) => (value === "" || value === noDate ? null : (value ?? null)));
 
-export const instant = z.iso.datetime({
-  offset: true,
-  error: "must be a time such as 2026-01-31T12:00:00Z",
-});
+const instantMessage = "must be a time such as 2026-01-31T12:00:00Z";
+
+/** A time, in UTC: times of one form are compared as text, and PostgreSQL takes no offset beyond 16 hours. */
+export const instant = z.iso
+  .datetime({ offset: true, error: instantMessage })
+  .refine((value) => isFourDigitYear(new Date(value).getUTCFullYear()), instantMessage)
+  .transform((value) => new Date(value).toISOString());
+
+const isFourDigitYear = (year: number) => year >= 1 && year <= 9999;
 
 export const flag = z
   .boolean({ error: "must be true or false" })
@@ -85,4 +94,5 @@ export const option = z
         String.fromCharCode(Number.parseInt(code, 16)),
       )
       .trim(),
-  );
+  )
+  .refine(isStorable, notStorable);

@@ -1,6 +1,7 @@
 import type { ErpCallOptions } from "../erp.ts";
 import type { Company, ODataQuery } from "./odata.ts";
 import { oneOf } from "./odata.ts";
+import { OversizedRecord } from "./readRecord.ts";
 import { ResponseTooLargeError } from "./transport.ts";
 
 // A number is a Code[20] in Business Central; one longer number makes the ERP reject the whole filter
@@ -13,11 +14,14 @@ const maxFilterLength = 2_500;
 /** The distinct numbers that the ERP can look up. */
 export function distinctNumbers(numbers: readonly string[]): string[] {
   return [...new Set(numbers)].filter(
-    (number) => number.length <= maxNumberLength && /^[\p{L}\p{N}\p{P}\p{S} ]+$/u.test(number),
+    (number) => number.length <= maxNumberLength && /^[\p{L}\p{M}\p{N}\p{P}\p{S} ]+$/u.test(number),
   );
 }
 
-/** Reads the records whose `field` is one of `numbers`, with as few requests as the URL length allows. */
+/**
+ * Reads the records whose `field` is one of `numbers`, with as few requests as the URL length allows. A record that alone
+ * is too large is an `OversizedRecord`.
+ */
 export async function readInBatches(
   company: Company,
   set: string,
@@ -32,7 +36,14 @@ export async function readInBatches(
       const records = await company.all(set, { ...query, filter: oneOf(field, batch) }, options);
       for (const record of records) found.push(record);
     } catch (error) {
-      if (!(error instanceof ResponseTooLargeError) || batch.length === 1) throw error;
+      if (!(error instanceof ResponseTooLargeError)) throw error;
+      if (batch.length === 1) {
+        // A response that is too large without the record's other fields has another cause.
+        const brief = { select: [field], filter: oneOf(field, batch), top: 1 };
+        const { value } = await company.page(set, brief, options);
+        found.push(...value.map(() => new OversizedRecord(batch[0] ?? null)));
+        return;
+      }
       const half = Math.ceil(batch.length / 2);
       await read(batch.slice(0, half));
       await read(batch.slice(half));

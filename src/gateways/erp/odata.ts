@@ -36,6 +36,7 @@ const pageAnswer = z.object({
 // Far more than any set that is read as a whole; stops endless links.
 const maxPages = 200;
 const pageSizeOfAll = 1_000;
+const maxRecordsOfAll = 100_000;
 
 /**
  * The entity sets of one company in Business Central's API v2.0, below `{base}/companies({id})`
@@ -73,6 +74,8 @@ export function makeCompany(root: string, transport: Transport): Company {
         seen.add(url.href);
         const page: ODataPage = await fetchPage(url, { ...options, pageSize: pageSizeOfAll });
         for (const record of page.value) records.push(record);
+        if (records.length > maxRecordsOfAll)
+          throw new ErpAnswerError(`The ERP has more than ${maxRecordsOfAll} records of ${set}`);
         url = page.nextLink;
       }
       return records;
@@ -117,9 +120,11 @@ export function textLiteral(text: string): string {
   return `'${text.replaceAll("'", "''")}'`;
 }
 
-/** A timestamp literal for a filter, in the form of `dynamics-rate-limits.md`. */
+const lastInstantMs = Date.parse("9999-12-31T23:59:59.999Z");
+
+/** A timestamp literal for a filter, in the form of `dynamics-rate-limits.md`; the year has four digits. */
 export function instantLiteral(epochMs: number): string {
-  return new Date(epochMs).toISOString();
+  return new Date(Math.min(epochMs, lastInstantMs)).toISOString();
 }
 
 /** A filter for a set of values: `or` is allowed for one field only (odata-known-limitations.md). */

@@ -20,14 +20,25 @@ export async function readOrders(
     ),
   );
   const customerNumbers = records.flatMap(({ customerNumber }) => customerNumber ?? []);
-  const [terms, shipment, locations, methods, methodIds, categories] = await Promise.all([
-    references.codes("paymentTerms", options),
-    references.codes("shipmentMethods", options),
-    references.codes("locations", options),
-    references.codes("paymentMethods", options),
+  const locationIds = records.flatMap(({ salesOrderLines }) =>
+    salesOrderLines.map(({ locationId }) => locationId),
+  );
+  const [terms, shipment, locations, methodIds, categories] = await Promise.all([
+    references.codes(
+      "paymentTerms",
+      records.map(({ paymentTermsId }) => paymentTermsId),
+      options,
+    ),
+    references.codes(
+      "shipmentMethods",
+      records.map(({ shipmentMethodId }) => shipmentMethodId),
+      options,
+    ),
+    references.codes("locations", locationIds, options),
     references.paymentMethods(customerNumbers, options),
     references.categories(itemNumbers, options),
   ]);
+  const methods = await references.codes("paymentMethods", [...methodIds.values()], options);
   const lacksCurrency = records.some(({ currencyCode }) => currencyCode === null);
   const localCurrency = lacksCurrency ? await references.localCurrency(options) : null;
   const method = codeOfId(methods);

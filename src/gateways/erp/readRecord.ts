@@ -1,6 +1,17 @@
 import type { z } from "zod";
 import type { UnreadableErpRecord } from "../erp.ts";
 
+/** Stands for a record that is larger than a response may be; only its number and its time are known. */
+export class OversizedRecord {
+  readonly number: string | null;
+  readonly lastModifiedDateTime: string | null;
+
+  constructor(number: string | null, lastModifiedDateTime: string | null = null) {
+    this.number = number;
+    this.lastModifiedDateTime = lastModifiedDateTime;
+  }
+}
+
 /** The readable records of a response, and the legible parts of the others. */
 export interface ReadRecords<Entity> {
   records: Entity[];
@@ -19,6 +30,12 @@ export function readRecords<Schema extends z.ZodType, Entity>(
   const records: Entity[] = [];
   const unreadable: UnreadableErpRecord[] = [];
   for (const candidate of raw) {
+    if (candidate instanceof OversizedRecord) {
+      const { number } = candidate;
+      const message = "is larger than the service reads";
+      unreadable.push({ number, id: null, revision: null, path: "record", message });
+      continue;
+    }
     const read = schema.safeParse(candidate);
     if (read.success) records.push(into(read.data));
     else unreadable.push(describe(candidate, read.error.issues[0]));

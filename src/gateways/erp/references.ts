@@ -11,8 +11,15 @@ type CodeSet = "paymentMethods" | "paymentTerms" | "shipmentMethods" | "location
 
 /** Resolves references of orders and customers. */
 export interface References {
-  /** All codes of a set by id (resources/dynamics_paymentmethod.md and similar). */
-  codes(set: CodeSet, options: ErpCallOptions): Promise<ReadonlyMap<string, string>>;
+  /**
+   * All codes of a set by id (resources/dynamics_paymentmethod.md and similar). If one of `ids` is not among the cached
+   * ones, they are read again.
+   */
+  codes(
+    set: CodeSet,
+    ids: readonly (string | null)[],
+    options: ErpCallOptions,
+  ): Promise<ReadonlyMap<string, string>>;
   /** Category codes by item number: null for an item without category, absent for an item that does not exist. */
   categories(
     itemNumbers: readonly string[],
@@ -32,19 +39,22 @@ const itemSchema = z.object({ number: name, itemCategoryCode: text });
 const customerSchema = z.object({ number: name, paymentMethodId: reference });
 const companySchema = z.object({ currencyCode: text });
 
+// An id without a code would otherwise cause a request for each page of orders.
+const readAgainAfterMs = 5_000;
 // 20,000 numbers with their codes take a few megabytes.
 const maxCacheEntries = 20_000;
 
 /** @param rememberMs how long a response is cached */
 export function makeReferences(company: Company, rememberMs: number): References {
-  const known = new Map<string, { value: Promise<unknown>; until: number }>();
+  const known = new Map<string, { value: Promise<unknown>; readAt: number }>();
 
   /** Concurrent callers share one request; a failed one is not cached. */
-  const cached = <T>(key: string, load: () => Promise<T>): Promise<T> => {
+  const cached = <T>(key: string, load: () => Promise<T>, maxAgeMs = rememberMs): Promise<T> => {
     const present = known.get(key);
-    if (present && performance.now() < present.until) return present.value as Promise<T>;
+    if (present && performance.now() < present.readAt + maxAgeMs)
+      return present.value as Promise<T>;
     const value = load();
-    const entry = { value, until: performance.now() + rememberMs };
+    const entry = { value, readAt: performance.now() };
     known.set(key, entry);
     value.catch(() => {
       if (known.get(key) === entry) known.delete(key);
@@ -80,8 +90,8 @@ export function makeReferences(company: Company, rememberMs: number): References
   };
 
   return {
-    codes: (set, options) =>
-      cached(set, async () => {
+    async codes(set, ids, options) {
+      const load = async () => {
         // The request is shared, so it does not end with the signal of one caller.
         const raw = await company.all(
           set,
@@ -89,7 +99,11 @@ export function makeReferences(company: Company, rememberMs: number): References
           { correlationId: options.correlationId },
         );
         return new Map(readRecords(raw, codeSchema, ({ id, code }) => [id, code] as const).records);
-      }),
+      };
+      const codes = await cached(set, load);
+      const isKnown = ids.every((id) => id === null || codes.has(id));
+      return isKnown ? codes : cached(set, load, Math.min(readAgainAfterMs, rememberMs));
+    },
     categories: lookUp(
       "items",
       itemSchema,

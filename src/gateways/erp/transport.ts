@@ -6,11 +6,13 @@ import { ErpAnswerError, ErpAuthError, ErpUnavailableError } from "../erp.ts";
 import type { AccessTokens } from "./accessToken.ts";
 import type { Attempts } from "./attempts.ts";
 import { TooManyRequestsError } from "./attempts.ts";
-import { parseJson } from "./json.ts";
+import { TooManyValuesError, parseJson } from "./json.ts";
 import { readRetryAfter } from "../retryAfter.ts";
 
 export interface TransportOptions {
   tokens: AccessTokens;
+  /** The client secret, which an error text of the ERP must not pass on. */
+  secret: string;
   attempts: Attempts;
   timeoutMs: number;
   /** A longer response is cut off. */
@@ -31,7 +33,7 @@ export interface Transport {
   circuit(): Circuit;
 }
 
-/** A response exceeded the size limit; fewer records make a smaller one. */
+/** A response exceeded a limit of its size; fewer records make a smaller one. */
 export class ResponseTooLargeError extends ErpAnswerError {}
 
 /** Adds tokens, limits of time and size, and retries to requests. */
@@ -71,7 +73,7 @@ async function ask(
   url: URL,
   token: string,
   requestId: string,
-  { timeoutMs, maxResponseBytes }: TransportOptions,
+  { timeoutMs, maxResponseBytes, secret }: TransportOptions,
   { signal, pageSize }: GetOptions,
 ): Promise<{ json: unknown } | "unauthorized"> {
   const deadline = AbortSignal.timeout(timeoutMs);
@@ -99,15 +101,19 @@ async function ask(
       throw new ErpUnavailableError(`The ERP did not answer within ${timeoutMs} ms`, {
         cause: error,
       });
+    if (isEncodingError(error))
+      throw new ErpUnavailableError("The ERP's response is not UTF-8", { cause: error });
     throw new ErpUnavailableError("The connection to the ERP failed", { cause: error });
   }
   if (response.status === 401) return "unauthorized";
-  if (response.status !== 200) throw refusal(response, text ?? "");
+  if (response.status !== 200) throw refusal(response, text ?? "", [token, secret]);
   if (text === null)
     throw new ResponseTooLargeError(`The ERP's response is larger than ${maxResponseBytes} bytes`);
   try {
     return { json: parseJson(text) };
   } catch (error) {
+    if (error instanceof TooManyValuesError)
+      throw new ResponseTooLargeError(`The ERP's response has ${error.message}`);
     // The response was probably cut off, so a retry may succeed. The parser's error would quote the response.
     throw new ErpUnavailableError("The ERP's response is not JSON", {
       cause: new Error(error instanceof Error ? error.name : "unknown"),
@@ -129,17 +135,22 @@ async function readBounded(response: Response, largest: number): Promise<string 
   return text + decoder.decode();
 }
 
+function isEncodingError(error: unknown): boolean {
+  const code = error instanceof Error && "code" in error ? error.code : undefined;
+  return code === "ERR_ENCODING_INVALID_ENCODED_DATA";
+}
+
 const errorAnswer = z.object({
   error: z.object({ code: z.string().catch(""), message: z.string().catch("") }),
 });
 
 /** Statuses from web-service-troubleshooting.md and operational-limits-online.md. */
-function refusal(response: Response, body: string): Error {
+function refusal(response: Response, body: string, secrets: readonly string[]): Error {
   const { status } = response;
   const retryAfterMs = readRetryAfter(response.headers.get("retry-after"), Date.now());
   if (status === 429)
     return new TooManyRequestsError("The ERP asks for fewer requests (429)", { retryAfterMs });
-  const detail = errorText(body);
+  const detail = errorText(body, secrets);
   if (status === 408 || status === 409 || status >= 500)
     return new ErpUnavailableError(`The ERP answered ${status}${detail}`, { retryAfterMs });
   if (status === 403)
@@ -151,12 +162,12 @@ function refusal(response: Response, body: string): Error {
   return new ErpAnswerError(`The ERP rejected the request (${status})${detail}`);
 }
 
-/** Business Central's error code and message, shortened to one line. */
-function errorText(body: string): string {
+/** Business Central's error code and message, shortened to one line and without secrets. */
+function errorText(body: string, secrets: readonly string[]): string {
   try {
     const { code, message } = errorAnswer.parse(JSON.parse(body)).error;
-    const words = [code, message]
-      .join(": ")
+    const words = secrets
+      .reduce((text, secret) => text.replaceAll(secret, "..."), `${code}: ${message}`)
       .replace(/Bearer\s+\S+/gi, "Bearer ...")
       .replace(/[\p{Cc}\p{Cf}\s]+/gu, " ");
     return `: ${words.trim().slice(0, 300)}`;

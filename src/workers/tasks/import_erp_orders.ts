@@ -47,6 +47,7 @@ async function importChanges<Entity extends { lastModified: string }>(
   let cursor = first;
   for (;;) {
     run.signal.throwIfAborted();
+    const askedAt = await run.databaseTime();
     const page = await readPage(run, cursor, read);
     if (!page.done && page.cursor === cursor)
       throw new ErpAnswerError("The ERP returned the same page cursor twice");
@@ -64,7 +65,7 @@ async function importChanges<Entity extends { lastModified: string }>(
             .toSorted()
             .at(-1),
           page.done,
-          JSON.stringify(answer),
+          JSON.stringify({ ...answer, askedAt }),
           run.timeZone,
         ],
       );

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { removeEach } from "../../exports/removeEach.ts";
 import type { TaskDefinition } from "../queue/defineTask.ts";
 import { defineTask } from "../queue/defineTask.ts";
 
@@ -9,11 +10,18 @@ export const removeFiles: TaskDefinition = (environment) => {
     const { rows } = await inTenant((client) =>
       client.query<{ key: string }>("select files_to_delete() as key"),
     );
-    for (const { key } of rows) {
-      signal.throwIfAborted();
-      await files.remove(key);
-      await inTenant((client) => client.query("select record_file_removed($1)", [key]));
-    }
+    await removeEach(
+      rows.map(({ key }) => key),
+      {
+        async remove(key) {
+          await files.remove(key);
+          await inTenant((client) => client.query("select record_file_removed($1)", [key]));
+        },
+        postpone: (key) =>
+          inTenant((client) => client.query("select postpone_file_deletion($1)", [key])),
+        signal,
+      },
+    );
     if (rows.length > 0) log.info({ removed: rows.length }, "files removed");
   })(environment);
 };

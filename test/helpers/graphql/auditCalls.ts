@@ -111,6 +111,9 @@ export const preparations: Readonly<Record<string, Preparation>> = {
   },
   declineAbsence: onNew(absence("2040-03-01")),
   createListExport: input("'entity', 'campaigns', 'query', 'id:*'"),
+  dismissErpImportFailure: onNew(
+    `insert into erp_import_failures (record, message, first_seen_at, last_seen_at) values ('order audited', 'Made', now(), now())`,
+  ),
   deactivateUser: {
     sql: `with made as (insert into users (email, is_active) values ('leaves@example.com', true) returning id)
       select jsonb_build_object('userId', id) as variables from made`,
