@@ -11424,14 +11424,14 @@ $function$;
 grant execute on function is_session() to office_api, office_worker;
 comment on function is_session() is 'Whether the caller authenticated with a session, not with an API token.';
 
-CREATE OR REPLACE FUNCTION is_stale(sent timestamp with time zone, stored timestamp with time zone, written timestamp with time zone)
+CREATE OR REPLACE FUNCTION is_stale(sent timestamp with time zone, stored timestamp with time zone, at timestamp with time zone)
  RETURNS boolean
  LANGUAGE sql
  IMMUTABLE PARALLEL SAFE
 AS $function$
-  select coalesce(sent < stored and stored <= written, false)
+  select coalesce(sent < stored and stored <= is_stale.at, false)
 $function$;
-comment on function is_stale(timestamp with time zone,timestamp with time zone,timestamp with time zone) is 'Whether a record is older than the stored one, by the ERP''s times. A stored time that was in the future when it was written comes from an ERP clock that was ahead, and hides no later change.';
+comment on function is_stale(timestamp with time zone,timestamp with time zone,timestamp with time zone) is 'Whether a record is older than the stored one, by the ERP''s times. A stored time after `at`, when it was written or now, comes from an ERP clock that was ahead, and hides no later change.';
 
 CREATE OR REPLACE FUNCTION is_time_zone(value text)
  RETURNS boolean
@@ -16936,7 +16936,7 @@ begin
   v_statuses := array(
     select case
       when e.row_no is not null then 'FAILED'
-      when is_stale((r.wanted).source_updated_at, (r.was).source_updated_at, (r.was).updated_at) then 'STALE'
+      when is_stale((r.wanted).source_updated_at, (r.was).source_updated_at, now()) then 'STALE'
       when (r.was).id is null then 'CREATED'
       when r.wanted is distinct from r.was or c.row_no is not null then 'UPDATED'
       else 'UNCHANGED'

@@ -40,11 +40,11 @@ create or replace function is_mapped(rules jsonb, code text, key text) returns b
 $$ language sql immutable parallel safe;
 comment on function is_mapped is 'Whether a rule exists for an ERP code, including rules to ignore it.';
 
-create or replace function is_stale(sent timestamptz, stored timestamptz, written timestamptz) returns boolean as $$
-  select coalesce(sent < stored and stored <= written, false)
+create or replace function is_stale(sent timestamptz, stored timestamptz, at timestamptz) returns boolean as $$
+  select coalesce(sent < stored and stored <= is_stale.at, false)
 $$ language sql immutable parallel safe;
 comment on function is_stale is
-  'Whether a record is older than the stored one, by the ERP''s times. A stored time that was in the future when it was written comes from an ERP clock that was ahead, and hides no later change.';
+  'Whether a record is older than the stored one, by the ERP''s times. A stored time after `at`, when it was written or now, comes from an ERP clock that was ahead, and hides no later change.';
 
 -- Of two records with the same number the newer one counts.
 create or replace function newest_by_number(sent jsonb) returns table (place integer, record jsonb, number text) as $$

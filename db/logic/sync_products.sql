@@ -136,7 +136,7 @@ begin
   v_statuses := array(
     select case
       when e.row_no is not null then 'FAILED'
-      when is_stale((r.wanted).source_updated_at, (r.was).source_updated_at, (r.was).updated_at) then 'STALE'
+      when is_stale((r.wanted).source_updated_at, (r.was).source_updated_at, now()) then 'STALE'
       when (r.was).id is null then 'CREATED'
       when r.wanted is distinct from r.was or c.row_no is not null then 'UPDATED'
       else 'UNCHANGED'
