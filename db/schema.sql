@@ -1094,7 +1094,7 @@ create table api_tokens (
   user_id uuid not null,
   name text collate display_order not null,
   token_hash bytea not null,
-  is_scoped boolean not null,
+  is_scoped boolean not null default true,
   scopes text[] not null default '{}'::text[],
   expires_at timestamp with time zone not null,
   last_used_at timestamp with time zone,
@@ -12103,8 +12103,10 @@ declare
   v_id uuid;
 begin
   if make_api_token.scoped and cardinality(v_scopes) = 0 then
-    perform fail('OF400', 'scopes must name at least one permission: leave it out for a token without limits',
+    perform fail('OF400', 'scopes must name at least one permission: a token without limits has no scopes and isScoped false',
       '{"path": ["input", "scopes"]}');
+  elsif not make_api_token.scoped and cardinality(v_scopes) > 0 then
+    perform fail('OF400', 'scopes limit the token: leave them out, or set isScoped to true', '{"path": ["input", "scopes"]}');
   elsif is_scoped() and not make_api_token.scoped then
     perform fail('OF403', 'A scoped token cannot make a token without scopes: name its scopes',
       '{"path": ["input", "scopes"]}');

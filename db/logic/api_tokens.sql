@@ -68,8 +68,10 @@ declare
   v_id uuid;
 begin
   if make_api_token.scoped and cardinality(v_scopes) = 0 then
-    perform fail('OF400', 'scopes must name at least one permission: leave it out for a token without limits',
+    perform fail('OF400', 'scopes must name at least one permission: a token without limits has no scopes and isScoped false',
       '{"path": ["input", "scopes"]}');
+  elsif not make_api_token.scoped and cardinality(v_scopes) > 0 then
+    perform fail('OF400', 'scopes limit the token: leave them out, or set isScoped to true', '{"path": ["input", "scopes"]}');
   elsif is_scoped() and not make_api_token.scoped then
     perform fail('OF403', 'A scoped token cannot make a token without scopes: name its scopes',
       '{"path": ["input", "scopes"]}');

@@ -537,7 +537,7 @@ create table api_tokens (
   user_id uuid not null references users on delete cascade,
   name text collate display_order not null,
   token_hash bytea not null,
-  is_scoped boolean not null,
+  is_scoped boolean not null default true,
   scopes text[] not null default '{}',
   expires_at timestamptz not null,
   last_used_at timestamptz,

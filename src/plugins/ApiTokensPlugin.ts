@@ -8,6 +8,7 @@ import { resource } from "../schema/resource.ts";
 
 interface Input {
   name: string;
+  isScoped?: boolean | null;
   scopes?: string[] | null;
   expiresAt?: string | null;
 }
@@ -45,7 +46,7 @@ export const ApiTokensPlugin: GraphileConfig.Plugin = extendSchema((build) => {
         const values = [
           hashToken(secret),
           input.name,
-          input.scopes !== undefined,
+          input.isScoped ?? input.scopes !== undefined,
           input.scopes ?? [],
           input.expiresAt ?? null,
         ];
@@ -86,6 +87,11 @@ export const ApiTokensPlugin: GraphileConfig.Plugin = extendSchema((build) => {
         A name that states the purpose of the token.
         """
         name: String!
+        """
+        Whether the token is limited; by default whether \`scopes\` is given. A front end that sends it makes no unlimited
+        token by an empty field.
+        """
+        isScoped: Boolean
         """
         The permissions to which the token is limited, at least one. The owner of the token and the caller must hold
         them. If omitted, the token is unlimited: it has all permissions of its owner.

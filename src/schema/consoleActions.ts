@@ -207,11 +207,12 @@ export function describeActions(
   fields: readonly EntityField[],
   listed: Named,
 ): ConsoleAction[] {
-  return actions.map(({ args, returns, ...action }) => ({
-    ...action,
+  return actions.map(({ args, returns, ...action }) => {
     // The input of an action that creates another row, such as an API token of a user, has the fields of that row.
-    arguments: describeArguments(build, args, fieldsByType.get(returns) ?? fields, listed),
-  }));
+    const rowFields = fieldsByType.get(returns) ?? fields;
+    const isNewRow = rowFields !== fields;
+    return { ...action, arguments: describeArguments(build, args, rowFields, listed, isNewRow) };
+  });
 }
 
 /**
@@ -223,6 +224,7 @@ export function describeArguments(
   args: readonly GraphQLArgument[],
   fields: readonly EntityField[],
   listed: Named,
+  isNewRow = false,
 ): ConsoleArgument[] {
   return args.map((argument) => {
     const named = getNamedType(argument.type);
@@ -242,8 +244,8 @@ export function describeArguments(
             : { description: firstSentence(input.description ?? "") || null }),
           isNullable: !isNonNullType(input.type),
           isInputOnly: true,
-          // The function decides what an omitted argument means; the column's default does not count.
-          defaultValue: null,
+          // The function decides what an omitted argument means; the column's default counts for a new row only.
+          defaultValue: (isNewRow && known?.defaultValue) || null,
           onCreate: useOf(input),
           onUpdate: "NO" as const,
         };

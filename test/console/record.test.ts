@@ -760,6 +760,9 @@ test("an API token is made with chosen permissions, and revoked", async () => {
     const { page, open, expectAccessible } = journey;
     await open("/apiTokens/new");
     await field(page, "Name").fill("Nightly export");
+    // A token without limits is not made by an empty field.
+    await save(page);
+    await page.getByText(/^Scopes must name at least one permission/).waitFor();
     await page.getByRole("combobox", { name: "Scopes" }).fill("campaigns.re");
     await page.getByRole("option", { name: "campaigns.read" }).click();
     await save(page);
@@ -803,6 +806,9 @@ test("an API token for another user is shown once to who makes it", async () => 
     await page.getByRole("menuitem", { name: "Create user API token" }).click();
     const drawer = page.getByRole("dialog", { name: /^Create user API token/ });
     await drawer.getByLabel("Name").fill("Import");
+    await drawer.getByRole("button", { name: "Create user API token" }).click();
+    await drawer.getByText(/^Scopes must name at least one permission/).waitFor();
+    await drawer.getByLabel("Limited").selectOption("No");
     await drawer.getByRole("button", { name: "Create user API token" }).click();
     const secret = page
       .getByRole("dialog")

@@ -81,6 +81,18 @@ describe("creating an API token", () => {
       "scopes",
     ],
     [
+      "limits and no scopes",
+      { isScoped: true },
+      /^scopes must name at least one permission: a token without limits/,
+      "scopes",
+    ],
+    [
+      "scopes and no limits",
+      { isScoped: false, scopes: ["campaigns.read"] },
+      "scopes limit the token: leave them out, or set isScoped to true",
+      "scopes",
+    ],
+    [
       "unknown scopes",
       { scopes: ["campaigns.read", "wine.drink", "all"] },
       "scopes: there are no permissions all, wine.drink",

@@ -284,6 +284,13 @@ describe("the catalogue of the console", () => {
             fields: [
               { name: "name", title: "Name", kind: "TEXT", onCreate: "REQUIRED", reference: null },
               {
+                name: "isScoped",
+                title: "Limited",
+                kind: "BOOLEAN",
+                onCreate: "OPTIONAL",
+                reference: null,
+              },
+              {
                 name: "scopes",
                 title: "Scopes",
                 kind: "REFERENCE",

@@ -18,7 +18,7 @@ import { variablesOf } from "./argumentValues.ts";
 import { errorsByField } from "./errorsByField.ts";
 import { focusField, partialInputs } from "./fieldEditors.ts";
 import { FormProblem } from "./FormProblem.tsx";
-import type { FormValues } from "./values.ts";
+import { type FormValues, defaultValues } from "./values.ts";
 
 interface ActionDrawerProps {
   /** The table or the report of the rows. */
@@ -34,7 +34,10 @@ interface ActionDrawerProps {
 /** The form of an action that has arguments, such as a note for a declined absence. */
 export function ActionDrawer({ entity, action, row, name, onClose }: ActionDrawerProps): ReactNode {
   const fields = action.arguments.flatMap((argument) => argument.fields);
-  const [values, setValues] = useState<FormValues>({});
+  const [initial] = useState(() =>
+    defaultValues(fields.filter(({ defaultValue }) => defaultValue !== null)),
+  );
+  const [values, setValues] = useState<FormValues>(initial);
   const [errors, setErrors] = useState<Record<string, string>>({});
   const [problem, setProblem] = useState<Error | null>(null);
   const [isAsked, setAsked] = useState(false);
@@ -92,7 +95,8 @@ export function ActionDrawer({ entity, action, row, name, onClose }: ActionDrawe
   }, [action]);
 
   const close = () => {
-    if (Object.values(values).some((value) => value !== "")) setAsked(true);
+    if (fields.some(({ name: own }) => (values[own] ?? "") !== (initial[own] ?? "")))
+      setAsked(true);
     else onClose();
   };
 

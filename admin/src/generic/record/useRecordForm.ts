@@ -124,8 +124,10 @@ export function useRecordForm({ entity, row, initial, onSaved }: FormOptions): R
     );
     for (const field of ownFields) {
       const value = edited[field.name];
-      // Unchanged fields of a new row are omitted, so that the database sets their defaults.
-      const isNeeded = row === null && field.onCreate === "REQUIRED";
+      // Unchanged fields of a new row are omitted, so that the database sets their defaults. A checkbox always shows a
+      // value, which a function may not take from the column's default.
+      const isNeeded =
+        row === null && (field.onCreate === "REQUIRED" || typeof value === "boolean");
       if (value === undefined || (value === from.values[field.name] && !isNeeded)) continue;
       try {
         input[field.name] = toInputValue(field, value);
