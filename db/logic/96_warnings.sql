@@ -50,6 +50,13 @@ create or replace function schema_warnings() returns setof text as $$
   where not t.tags ? 'create' and t.tags ->> 'audit' !~ '^off\y' and p.tags ? 'create' and p.tags ->> 'audit' !~ '^off\y'
   group by t.oid
   union all
+  select format('column %s.%I: has `@widget money`, but the row has no column `%s_currency` or `currency`, so the console shows amounts without a currency; add one, or write `@unit DKK` instead',
+    t.oid::regclass, a.attname, a.attname)
+  from tables t join pg_attribute a on a.attrelid = t.oid and a.attnum > 0 and not a.attisdropped
+  where comment_tags(col_description(t.oid, a.attnum)) ->> 'widget' = 'money' and not exists (
+    select from pg_attribute c
+    where c.attrelid = t.oid and c.attname in (a.attname || '_currency', 'currency') and not c.attisdropped)
+  union all
   select format('table %s: has no primary key, so the console does not list it and no mutation changes its rows', t.oid::regclass)
   from tables t
   where t.tags ? 'read' and not t.tags ? 'internal' and not exists (select from pg_index i where i.indrelid = t.oid and i.indisprimary)

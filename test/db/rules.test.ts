@@ -63,6 +63,12 @@ describe("The warnings", () => {
         "table planted_lines: its rows are deleted with those of planted and do not return with them; add `@create <permission>`, which also says who may restore them",
     },
     {
+      what: "amounts without a currency",
+      sql: `alter table planted add column fee numeric(8, 2); comment on column planted.fee is E'@widget money\\nThe fee.'`,
+      warning:
+        "column planted.fee: has `@widget money`, but the row has no column `fee_currency` or `currency`, so the console shows amounts without a currency; add one, or write `@unit DKK` instead",
+    },
+    {
       what: "a table without a primary key",
       sql: `${lines}; alter table planted_lines drop constraint planted_lines_pkey`,
       warning:
