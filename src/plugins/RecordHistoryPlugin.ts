@@ -53,6 +53,8 @@ interface AuditedTable {
   key: string;
   /** The fields that the API shows, with the table that each refers to. */
   fields: ReadonlyMap<string, PgResource | null>;
+  /** The names of columns that the API does not show. */
+  hidden: ReadonlySet<string>;
 }
 
 /** The changes of one row, for callers who may read the row. */
@@ -63,7 +65,13 @@ export const RecordHistoryPlugin: GraphileConfig.Plugin = extendSchema((build) =
     const entityType = auditedType(resource);
     const { key } = labelColumns(build, resource);
     if (entityType !== null && key !== null)
-      tables.set(name, { resource, entityType, key, fields: shownFields(build, resource) });
+      tables.set(name, {
+        resource,
+        entityType,
+        key,
+        fields: shownFields(build, resource),
+        hidden: hiddenFields(build, resource),
+      });
   }
   const executor = [...tables.values()][0]?.resource.executor;
   if (!executor) throw new Error("The schema has no audited table");
@@ -113,7 +121,9 @@ export const RecordHistoryPlugin: GraphileConfig.Plugin = extendSchema((build) =
     const restorable = restorableFields(build, entity, caller);
     const last = page.at(-1);
     return {
-      nodes: page.map((row) => toChange(table, restorable, row, names)),
+      nodes: page.map((row) =>
+        toChange({ table, restorable, names, isAuditor: passesGuard(["audit.read"], caller) }, row),
+      ),
       hasNextPage: rows.length > first,
       endCursor: last ? cursorOf(last) : null,
     };
@@ -217,6 +227,15 @@ function shownFields(
   );
 }
 
+function hiddenFields(build: GraphileBuild.Build, resource: PgResource): ReadonlySet<string> {
+  const codec = resource.codec as PgCodecWithAttributes;
+  return new Set(
+    Object.entries(codec.attributes)
+      .filter(([, attribute]) => isHidden(attribute))
+      .map(([attributeName]) => build.inflection.attribute({ attributeName, codec })),
+  );
+}
+
 /** The fields that the caller may change. */
 function restorableFields(
   build: GraphileBuild.Build,
@@ -229,12 +248,19 @@ function restorableFields(
   return new Set(known.fields.filter(({ onUpdate }) => onUpdate !== "NO").map(({ name }) => name));
 }
 
-function toChange(
-  table: AuditedTable,
-  restorable: ReadonlySet<string>,
-  row: HistoryRow,
-  names: ReadonlyMap<string, string>,
-) {
+interface ShownHistory {
+  table: AuditedTable;
+  restorable: ReadonlySet<string>;
+  /** The names of rows by their ids. */
+  names: ReadonlyMap<string, string>;
+  /** Whether the caller may read the audit log. */
+  isAuditor: boolean;
+}
+
+function toChange({ table, restorable, names, isAuditor }: ShownHistory, row: HistoryRow) {
+  // Nobody knows who could read a column that was renamed or dropped, so only the audit log's readers see it.
+  const isShown = (field: string) =>
+    table.fields.has(field) || (isAuditor && !table.hidden.has(field));
   const shown = (field: string, value: unknown): unknown => {
     if (!table.fields.get(field) || typeof value !== "string") return value ?? null;
     return { id: value, name: names.get(value) ?? null };
@@ -249,15 +275,12 @@ function toChange(
     by: row.user_id === null ? null : { id: row.user_id, name: row.user_name },
     byToken: row.token_name,
     alsoChanged: row.also_changed,
-    changes: fields
-      .filter((field) => table.fields.has(field))
-      .map((field) => {
-        const whole = row.before?.[field];
-        const [before, after] = shortened(whole, row.after?.[field]);
-        const isRestorable =
-          row.operation === "UPDATE" && restorable.has(field) && before === whole;
-        return { field, before: shown(field, before), after: shown(field, after), isRestorable };
-      }),
+    changes: fields.filter(isShown).map((field) => {
+      const whole = row.before?.[field];
+      const [before, after] = shortened(whole, row.after?.[field]);
+      const isRestorable = row.operation === "UPDATE" && restorable.has(field) && before === whole;
+      return { field, before: shown(field, before), after: shown(field, after), isRestorable };
+    }),
   };
 }
 

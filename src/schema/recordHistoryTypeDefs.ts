@@ -53,7 +53,8 @@ export const recordHistoryTypeDefs = gql`
     """
     byToken: String
     """
-    The fields that changed.
+    The fields that changed. Holders of \`audit.read\` also see those that were renamed or dropped later, by their names
+    at that time.
     """
     changes: [FieldChange!]!
     """

@@ -151,17 +151,21 @@ describe("the history of a row", () => {
     expect(refusal(await history(asked, manager.token))).toBe("FORBIDDEN");
   });
 
-  test("omits columns that the API does not expose", async () => {
+  test("omits columns that the API does not expose, and shows former ones to readers of the audit log", async () => {
     const user = await service.login([]);
+    const colleague = await service.login(["users.read"]);
     await service.database.pool.query(
       `insert into audit_log (operation, entity_type, entity_id, before, after)
        values ('UPDATE', 'User', $1, '{"invitationsClosedAt": null, "name": "A", "gone": 1}', '{"invitationsClosedAt": "2026-01-01", "name": "B", "gone": 2}')`,
       [user.userId],
     );
-    const [last] = (await read({ entity: "users", id: user.userId }, auditor.token)).nodes;
-    expect(last.changes).toEqual([
-      expect.objectContaining({ field: "name", before: "A", after: "B" }),
-    ]);
+    const changes = async (token: string) =>
+      (await read({ entity: "users", id: user.userId }, token)).nodes[0].changes;
+    const name = expect.objectContaining({ field: "name", before: "A", after: "B" });
+    expect(await changes(colleague.token)).toEqual([name]);
+    // Renamed or dropped since.
+    const gone = { field: "gone", before: 1, after: 2, isRestorable: false };
+    expect(await changes(auditor.token)).toEqual([gone, name]);
   });
 
   test("shows the different part of long values", async () => {
