@@ -1159,7 +1159,7 @@ Whether the token is limited to its scopes. A scoped token stays scoped, even wh
 
 comment on column api_tokens.scopes is '@list 4
 @namesOf permissions
-The permission keys to which the token is limited; an empty list means an unlimited token with all permissions of its owner.';
+The permission keys to which the token is limited; empty for an unlimited token, which has all permissions of its owner.';
 
 comment on column api_tokens.expires_at is '@list 5
 When the token expires.';
@@ -12103,7 +12103,7 @@ declare
   v_id uuid;
 begin
   if make_api_token.scoped and cardinality(v_scopes) = 0 then
-    perform fail('OF400', 'scopes must name at least one permission: a token without limits has no scopes and isScoped false',
+    perform fail('OF400', 'scopes must name at least one permission, or isScoped must be false',
       '{"path": ["input", "scopes"]}');
   elsif not make_api_token.scoped and cardinality(v_scopes) > 0 then
     perform fail('OF400', 'scopes limit the token: leave them out, or set isScoped to true', '{"path": ["input", "scopes"]}');

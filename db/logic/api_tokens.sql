@@ -68,7 +68,7 @@ declare
   v_id uuid;
 begin
   if make_api_token.scoped and cardinality(v_scopes) = 0 then
-    perform fail('OF400', 'scopes must name at least one permission: a token without limits has no scopes and isScoped false',
+    perform fail('OF400', 'scopes must name at least one permission, or isScoped must be false',
       '{"path": ["input", "scopes"]}');
   elsif not make_api_token.scoped and cardinality(v_scopes) > 0 then
     perform fail('OF400', 'scopes limit the token: leave them out, or set isScoped to true', '{"path": ["input", "scopes"]}');

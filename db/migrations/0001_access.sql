@@ -574,7 +574,7 @@ comment on column api_tokens.is_scoped is '@list 3
 Whether the token is limited to its scopes. A scoped token stays scoped, even when its permissions are deleted.';
 comment on column api_tokens.scopes is '@list 4
 @namesOf permissions
-The permission keys to which the token is limited; an empty list means an unlimited token with all permissions of its owner.';
+The permission keys to which the token is limited; empty for an unlimited token, which has all permissions of its owner.';
 comment on column api_tokens.expires_at is '@list 5
 When the token expires.';
 comment on column api_tokens.last_used_at is '@list 6
