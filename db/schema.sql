@@ -12810,8 +12810,10 @@ CREATE OR REPLACE FUNCTION operations_lags()
  STABLE SECURITY DEFINER
  SET search_path TO (tenant), 'extensions', 'pg_temp'
 AS $function$
-  select 'erp_' || c.entity, extract(epoch from clock_timestamp() - c.caught_up_at)
-  from erp_cursors c where c.caught_up_at is not null
+  -- Before the first import has ended, its age counts, so that an ERP that was never reached is late too.
+  select 'erp_' || c.entity, extract(epoch from clock_timestamp() - coalesce(c.caught_up_at, f.queued_at))
+  from erp_cursors c, (select min(r.queued_at) as queued_at from erp_sync_runs r where r.kind = 'IMPORT') as f
+  where c.caught_up_at is not null or f.queued_at is not null
   union all
   select 'search', coalesce(extract(epoch from clock_timestamp() - min(c.created_at)), 0)
   from row_changes c where c.reader = 'search'

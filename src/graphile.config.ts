@@ -55,6 +55,7 @@ import { makeService } from "./postgres/service.ts";
 import { SqlJsonPlugin } from "./plugins/SqlJsonPlugin.ts";
 import { keySource, makeParentKeys } from "./search/parentKeys.ts";
 import { makeScopedKeys } from "./search/scopedKeys.ts";
+import { offersDevLogin } from "./settings/server.ts";
 
 /**
  * How many named statements stay prepared on each connection. A prepared statement keeps the types of the schema in
@@ -138,7 +139,7 @@ export function makePreset(options: PresetOptions): GraphileConfig.Preset {
       SecretFieldsPlugin,
       makeAuthPlugin({
         session: config.session,
-        offersDevLogin: !config.production,
+        offersDevLogin: offersDevLogin(config),
         countAttempt,
         tenants,
       }),

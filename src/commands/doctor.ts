@@ -7,6 +7,7 @@ import { lagOf } from "../postgres/replicaLag.ts";
 import { type Finding, ok, warning, wrong } from "./finding.ts";
 import { checkExternalSystems } from "./checkExternalSystems.ts";
 import { runCommand } from "./runCommand.ts";
+import { exposureWarning } from "../settings/server.ts";
 
 // `npm run doctor`: checks what the service needs and advises. Exits with 1 when a finding keeps the service from
 // working.
@@ -20,7 +21,7 @@ const clockToleranceMs = 2_000;
 await runCommand(async (config) => {
   // `runCommand` reports unreadable settings.
   const findings = [
-    ok(`configuration (${config.production ? "production" : "development"})`),
+    configuration(config),
     runtime(),
     await dataFolder(config),
     ...(await database(config)),
@@ -33,6 +34,12 @@ await runCommand(async (config) => {
   }
   return findings.some(({ state }) => state === "wrong") ? 1 : 0;
 });
+
+function configuration(config: Config): Finding {
+  const what = `configuration (${config.production ? "production" : "development"})`;
+  const exposed = exposureWarning(config);
+  return exposed === null ? ok(what) : warning(what, exposed);
+}
 
 function runtime(): Finding {
   const { node } = process.versions;

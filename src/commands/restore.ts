@@ -2,7 +2,7 @@ import { createReadStream } from "node:fs";
 import { join } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { createGunzip } from "node:zlib";
-import { stampOf } from "../migration/sources.ts";
+import { restoringComment, stampOf } from "../migration/sources.ts";
 import pg from "pg";
 import { from } from "pg-copy-streams";
 import { migrate } from "../migration/migrate.ts";
@@ -10,8 +10,9 @@ import { openClient } from "../postgres/pools.ts";
 import { type BackupManifest, type BackupTable, readManifest, sha256Of } from "./backupFiles.ts";
 import { CommandError, runCommand } from "./runCommand.ts";
 
-// `npm run db:restore -- <folder>`: restores a backup into a database without this service's schemas, in one
-// transaction.
+// `npm run db:restore -- <folder>`: restores a backup into a database without this service's schemas. The rows come in
+// one transaction. Until its end the comment of the schema says so, so that no server starts on it, and a repeated
+// restore replaces the schema that an interrupted one left.
 
 await runCommand(async (config) => {
   const [folder] = process.argv.slice(2);
@@ -39,11 +40,14 @@ await runCommand(async (config) => {
 
   const client = await openClient(ownerUrl, maintenanceTimeoutMs);
   try {
-    const { rows } = await client.query<{ taken: boolean; may: boolean }>(
-      "select to_regnamespace($1) is not null as taken, rolsuper as may from pg_roles where rolname = current_user",
-      [tenant],
+    const { rows } = await client.query<{ taken: boolean; isLeft: boolean; may: boolean }>(
+      `select to_regnamespace($1) is not null as taken,
+         obj_description(to_regnamespace($1), 'pg_namespace') is not distinct from $2 as "isLeft", rolsuper as may
+       from pg_roles where rolname = current_user`,
+      [tenant, restoringComment],
     );
-    if (rows[0]?.taken)
+    if (rows[0]?.isLeft) await dropSchema(client, tenant);
+    else if (rows[0]?.taken)
       throw new CommandError(
         `The database has a schema "${tenant}" already: restore into another one`,
       );
@@ -62,12 +66,21 @@ await runCommand(async (config) => {
       },
       (line) => console.log(line),
     );
-    await fill(client, folder, manifest);
+    try {
+      await fill(client, folder, manifest);
+    } catch (error) {
+      await client.query("rollback");
+      await dropSchema(client, tenant);
+      throw error;
+    }
   } finally {
     await client.end();
   }
   console.log(
-    `Restored the backup of ${manifest.takenAt}. Check it with \`npm run audit:verify\` and \`npm run doctor\`.`,
+    [
+      `Restored the backup of ${manifest.takenAt}. Check it with \`npm run audit:verify\` and \`npm run doctor\`.`,
+      "Beside a live system, give the copy a bucket, a search prefix and a mail server of its own before a worker runs on it.",
+    ].join("\n"),
   );
   return 0;
 });
@@ -77,15 +90,15 @@ async function fill(
   folder: string,
   { tenant, stamp, tables }: BackupManifest,
 ): Promise<void> {
-  const { rows } = await client.query<{ stamp: string }>(`select ${stampOf("$1")} as stamp`, [
-    tenant,
-  ]);
-  if (rows[0]?.stamp !== stamp) {
-    await client.query(`drop schema ${pg.escapeIdentifier(tenant)} cascade`);
+  const { rows } = await client.query<{ stamp: string; comment: string }>(
+    `select ${stampOf("$1")} as stamp, obj_description($1::regnamespace, 'pg_namespace') as comment`,
+    [tenant],
+  );
+  if (rows[0]?.stamp !== stamp)
     throw new CommandError(
       "The backup is of another release: restore it with that release, and then migrate",
     );
-  }
+  await describeSchema(client, tenant, restoringComment);
   await client.query("begin; set local session_replication_role = replica");
   const places = tables.map(placeOf);
   await client.query(`truncate ${places.join(", ")} cascade`);
@@ -100,7 +113,17 @@ async function fill(
   }
   // Locks of workers that no longer exist.
   await client.query("select office_jobs.unlock_all()");
+  await describeSchema(client, tenant, rows[0].comment);
   await client.query("commit");
+}
+
+async function describeSchema(client: pg.Client, tenant: string, text: string): Promise<void> {
+  const [schema, comment] = [pg.escapeIdentifier(tenant), pg.escapeLiteral(text)];
+  await client.query(`comment on schema ${schema} is ${comment}`);
+}
+
+async function dropSchema(client: pg.Client, tenant: string): Promise<void> {
+  await client.query(`drop schema ${pg.escapeIdentifier(tenant)} cascade`);
 }
 
 function placeOf({ schema, name }: BackupTable): string {

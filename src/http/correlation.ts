@@ -32,7 +32,7 @@ export function correlation(log: Logger): RequestHandler {
           ...ids,
           method: request.method,
           // The path of a calendar feed holds its secret.
-          path: redactTokens(request.path),
+          path: redactTokens(request.originalUrl.split("?", 1)[0] ?? ""),
           status: response.statusCode,
           ms: Math.round(performance.now() - started),
           ip: clientAddress(request),

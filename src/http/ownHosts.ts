@@ -1,6 +1,6 @@
-import { isIP } from "node:net";
 import type { RequestHandler } from "express";
 import { HttpError } from "../errors/HttpError.ts";
+import { isPrivateName } from "../settings/server.ts";
 
 /**
  * Outside production everyone who reaches the server can log in. A page of the internet reaches one on this machine when
@@ -10,7 +10,12 @@ import { HttpError } from "../errors/HttpError.ts";
 export function ownHosts(publicUrl: () => string): RequestHandler {
   return ({ headers: { host } }, _response, next) => {
     const name = hostnameOf(host);
-    if (name === null || isOwn(name) || name === new URL(publicUrl()).hostname) next();
+    if (
+      name === null ||
+      (name !== "" && isPrivateName(name)) ||
+      name === new URL(publicUrl()).hostname
+    )
+      next();
     else
       throw new HttpError(
         403,
@@ -24,10 +29,4 @@ export function ownHosts(publicUrl: () => string): RequestHandler {
 function hostnameOf(host: string | undefined): string | null {
   if (host === undefined) return null;
   return URL.canParse(`http://${host}`) ? new URL(`http://${host}`).hostname : "";
-}
-
-function isOwn(name: string): boolean {
-  if (name === "") return false;
-  const isPrivate = /\.(localhost|local|internal|test)$/.test(name);
-  return isPrivate || !name.includes(".") || isIP(name.replace(/^\[|\]$/g, "")) > 0;
 }

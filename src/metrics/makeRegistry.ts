@@ -1,4 +1,5 @@
 import { Counter, Gauge, Registry, collectDefaultMetrics } from "prom-client";
+import { failedLogWrites } from "../process/log.ts";
 import { cacheCounts } from "../health/cacheCounts.ts";
 import { diskFullAt } from "../health/diskFull.ts";
 import type { ExternalSystems } from "../health/externalSystems.ts";
@@ -41,6 +42,15 @@ export function makeRegistry(systems: ExternalSystems, port: number | null): Reg
     collect() {
       for (const { name, storage } of systems.all())
         if (storage) this.set({ system: name }, diskFullAt(storage) ? 1 : 0);
+    },
+  });
+  new Counter({
+    name: "office_log_write_errors_total",
+    help: "Times that the log could not be written, as on a full disk; its lines wait, and the latest are dropped",
+    registers: [registry],
+    collect() {
+      this.reset();
+      this.inc(failedLogWrites());
     },
   });
   new Counter({

@@ -45,13 +45,11 @@ export async function migrate(
     production,
   } = options;
   const sources = await readSources(extraSqlDir);
-  await prepareDatabase(ownerUrl, { log, responseTimeoutMs, own: sources.prepare });
   const client = await openClient(ownerUrl, responseTimeoutMs);
   client.on("notice", ({ severity, message }) => {
     if (severity === "WARNING") log(`WARNING: ${message}`);
   });
   try {
-    await ensureLogins(client, options.loginUrls ?? [], log);
     const { rows } = await client.query<{ made: boolean; stamp: string | null }>(
       `select to_regnamespace($1) is not null as made, ${stampOf("$1")} as stamp`,
       [tenant],
@@ -60,10 +58,14 @@ export async function migrate(
     const isChange = rows[0]?.made === true && rows[0].stamp !== sources.stamp;
     let check: MigrateOptions["check"];
     if (isChange) {
+      // Files of another release change neither the queue nor the logins, which are outside the transaction below.
       await checkHistory(client, tenant, sources);
       const { lintLogic, lintPending } = await import("./lintPending.ts");
       lintLogic(sources);
       await lintPending(client, tenant, sources, log);
+    }
+    await prepareDatabase(ownerUrl, { log, responseTimeoutMs, own: sources.prepare });
+    if (isChange) {
       const { rehearse } = await import("./rehearse.ts");
       const allowBreaking = options.allowBreaking ?? false;
       const declared = await rehearse(client, { tenant, sources, extraSqlDir, allowBreaking, log });
@@ -82,6 +84,7 @@ export async function migrate(
       production,
       ...(check && { check }),
     });
+    await ensureLogins(client, options.loginUrls ?? [], log);
     return isChange;
   } finally {
     await client.end();

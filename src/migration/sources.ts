@@ -148,6 +148,9 @@ function refuseNames(folder: string, problems: readonly NameProblem[]): void {
   );
 }
 
+/** The comment of a schema while `db:restore` fills it. */
+export const restoringComment = "restoring a backup";
+
 /** SQL for the stamp of a schema, whose comment holds it before the fingerprint; null without such a schema. */
 export const stampOf = (schema: string): string =>
   `split_part(obj_description(to_regnamespace(${schema}), 'pg_namespace'), ' ', 1)`;

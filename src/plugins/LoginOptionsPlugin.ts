@@ -2,17 +2,18 @@ import { constant, lambda } from "postgraphile/grafast";
 import { extendSchema, gql } from "postgraphile/utils";
 import type { Config } from "../config.ts";
 import { resource } from "../schema/resource.ts";
+import { offersDevLogin } from "../settings/server.ts";
 
 /** The query `loginOptions`: the login methods of the service. */
 export function makeLoginOptionsPlugin({
   config,
   publicUrl,
 }: {
-  config: Pick<Config, "console" | "login" | "production">;
+  config: Pick<Config, "console" | "login" | "production" | "publicUrl">;
   /** The address at which browsers reach the server; known when it listens. */
   publicUrl: () => string;
 }): GraphileConfig.Plugin {
-  const { login, production } = config;
+  const { login } = config;
   return extendSchema((build) => {
     const { executor } = resource(build, "users");
     const { loadOneWithPgClient } = build.dataplanPg;
@@ -76,7 +77,7 @@ export function makeLoginOptionsPlugin({
             title: () => constant(config.console.title),
             logoUrl: () => constant(null),
             providers: () => lambda(constant(null), () => providers()),
-            devLogin: () => constant(!production),
+            devLogin: () => constant(offersDevLogin(config)),
             firstUser: () =>
               loadOneWithPgClient(executor, constant(true), async (client, asked) => {
                 const { rows } = await client.query<{ awaits: boolean }>({

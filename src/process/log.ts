@@ -50,6 +50,8 @@ const maxBufferedBytes = 16 * 1024 * 1024;
  */
 function standardOutput(): DestinationStream {
   const output = pino.destination({ dest: 1, sync: false, maxLength: maxBufferedBytes });
+  // A full disk ends no process: the buffer is written again with the next line, and dropped while it is full.
+  output.on("error", () => failedWrites++);
   const flushSync = output.flushSync.bind(output);
   output.flushSync = () => {
     const { writeSync } = fs;
@@ -71,6 +73,11 @@ function standardOutput(): DestinationStream {
   };
   return output;
 }
+
+let failedWrites = 0;
+
+/** How often the log could not be written, as on a full disk. */
+export const failedLogWrites = (): number => failedWrites;
 
 // Errors after which a retry can succeed.
 const retryableCodes = new Set(["EAGAIN", "EBUSY"]);

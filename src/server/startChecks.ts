@@ -2,6 +2,7 @@ import { setTimeout } from "node:timers/promises";
 import type { Pool } from "pg";
 import type { Logger } from "pino";
 import { type Config, ConfigError } from "../config.ts";
+import { restoringComment } from "../migration/sources.ts";
 import { requireSupportedVersion } from "../postgres/pools.ts";
 import { isDatabaseError, isOutage } from "../errors/databaseErrors.ts";
 import { lockSchema } from "../postgres/lockSchema.ts";
@@ -36,6 +37,14 @@ export async function lockValidSchema(
       await requireSupportedVersion(address);
       end = await lockSchema(address, tenant, () => log.info("start waiting for migration"));
       // The check takes ten times as long as the comparison with the state that the migrate command checked.
+      const { rows: comments } = await pool.query<{ text: string | null }>(
+        "select obj_description(to_regnamespace($1), 'pg_namespace') as text",
+        [tenant],
+      );
+      if (comments[0]?.text === restoringComment)
+        throw new ConfigError([
+          `The schema "${tenant}" is being restored, or its restore was interrupted: wait, or run \`npm run db:restore\` again`,
+        ]);
       const { rows } = await pool.query<{ violation: string }>(
         `select v as violation from (select where not "${tenant}".is_checked_schema()) as changed,
            lateral "${tenant}".schema_violations() as v`,
@@ -49,7 +58,7 @@ export async function lockValidSchema(
           `The database has no schema "${tenant}" of this release: run \`npm run db:migrate\` first`,
         ]);
       if (!isOutage(error) || Date.now() - started > maxWaitMs) throw error;
-      log.warn("start waiting for database");
+      log.warn({ reason: (error as Error).message }, "start waiting for database");
       await setTimeout(250);
     }
   }
@@ -57,7 +66,7 @@ export async function lockValidSchema(
 
 /** Warns about settings that let users in without a password. */
 export async function warnOfInsecureSettings(
-  config: Pick<Config, "host" | "production">,
+  config: Pick<Config, "host" | "production" | "publicUrl">,
   { pool, tenant, log }: Place,
 ): Promise<void> {
   const exposed = exposureWarning(config);

@@ -1,3 +1,4 @@
+import { isIP } from "node:net";
 import { resolve } from "node:path";
 import { z } from "zod";
 import type { GetSetting } from "./types.ts";
@@ -140,10 +141,37 @@ export function isLoopback(host: string): boolean {
 }
 
 /**
+ * Whether `devLogin` is offered, which needs no password: not in production, and not where PUBLIC_URL has a name that can
+ * be registered, so that a server for others which lacks NODE_ENV is not open to all.
+ */
+export function offersDevLogin({
+  production,
+  publicUrl,
+}: Pick<Server, "production" | "publicUrl">) {
+  return !production && (publicUrl === undefined || isPrivateName(new URL(publicUrl).hostname));
+}
+
+/**
+ * Whether nobody can register the host name: an IP address, a name without a dot, or a name below `localhost`, `local`,
+ * `internal` or `test`.
+ */
+export function isPrivateName(name: string): boolean {
+  const isPrivate = /\.(localhost|local|internal|test)$/.test(name);
+  return isPrivate || !name.includes(".") || isIP(name.replace(/^\[|\]$/g, "")) > 0;
+}
+
+/**
  * The warning about a server outside production that is reachable from the network and has logins without a password;
  * null for other servers. It is not an error, because in a container the server must listen on all addresses.
  */
-export function exposureWarning({ host, production }: Pick<Server, "host" | "production">) {
-  if (production || isLoopback(host)) return null;
+export function exposureWarning({
+  host,
+  production,
+  publicUrl,
+}: Pick<Server, "host" | "production" | "publicUrl">) {
+  if (production) return null;
+  if (!offersDevLogin({ production, publicUrl }))
+    return `PUBLIC_URL ${publicUrl} is an address for others: set NODE_ENV=production. Until then \`devLogin\` is off, and the playground, introspection and the emulators are on`;
+  if (isLoopback(host)) return null;
   return `HOST ${host} is open to the network, and outside production everyone there can log in as any user: set HOST=127.0.0.1 or NODE_ENV=production`;
 }

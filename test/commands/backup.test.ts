@@ -9,6 +9,8 @@ import { runCommand } from "../helpers/commands/run.ts";
 let database: TestDatabase;
 let other: TestDatabase;
 let folder: string;
+/** What the first backup holds. */
+let backedUp: Record<string, string>;
 
 beforeAll(async () => {
   [database, other] = await Promise.all([createDatabase(), createDatabase()]);
@@ -59,6 +61,7 @@ test("npm run db:restore restores every row and every waiting job of a backup", 
   await pool.query("select seal_audit_log('0')");
   await pool.query("select seal_audit_log('0')");
   const before = await contents(database);
+  backedUp = before;
   const place = join(folder, "first");
   const saved = await runCommand("src/commands/backup.ts", [place], { DATABASE_URL: database.url });
   expect(saved).toMatchObject({
@@ -83,6 +86,27 @@ test("npm run db:restore restores every row and every waiting job of a backup", 
   // New rows and jobs do not collide with restored ones.
   await other.pool.query("insert into users (email, is_active) values ('after@example.com', true)");
   await other.pool.query("select enqueue_job('settle_jobs', '{}', 'afterwards')");
+});
+
+test("npm run db:restore replaces what an interrupted restore left, on which no server starts", async () => {
+  const empty = await createDatabase();
+  try {
+    await empty.pool.query("drop schema graphile_worker, office_jobs cascade");
+    await empty.pool.query("comment on schema backoffice is 'restoring a backup'");
+    const server = await runCommand("src/server.ts", [], { DATABASE_URL: empty.url, PORT: "0" });
+    expect(server.code).toBe(1);
+    expect(server.output).toContain(
+      'The schema "backoffice" is being restored, or its restore was interrupted',
+    );
+    const place = join(folder, "first");
+    const restored = await runCommand("src/commands/restore.ts", [place], {
+      DATABASE_URL: empty.url,
+    });
+    expect(restored.output).toContain("Restored the backup of");
+    expect(await contents(empty)).toEqual(backedUp);
+  } finally {
+    await empty.drop();
+  }
 });
 
 test("npm run db:restore refuses a backup with a changed file", async () => {

@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { once } from "node:events";
+import { closeSync, openSync } from "node:fs";
 import { connect } from "node:net";
 import { join } from "node:path";
 import type { ConstantOverrides } from "../../src/settings/constants.ts";
@@ -60,6 +61,8 @@ export interface ServerProcess extends Service {
 
 /** The options of a service; `database` shares an existing database. */
 export interface ServiceOptions {
+  /** The file that a server process writes its log to, instead of `output`. */
+  logFile?: string;
   env?: Record<string, string>;
   /** Overrides of configuration constants. */
   constants?: ConstantOverrides;
@@ -110,11 +113,13 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
 export async function startServerProcess(options: ServiceOptions = {}): Promise<ServerProcess> {
   const database = options.database ?? (await createDatabase());
   const constants = JSON.stringify(constantsOf(options));
+  const log = options.logFile === undefined ? undefined : openSync(options.logFile, "a");
   const child = spawn(process.execPath, [officeProcess, "server", constants], {
     cwd: root,
-    stdio: ["ignore", "pipe", "pipe", "ipc"],
+    stdio: ["ignore", log ?? "pipe", "pipe", "ipc"],
     env: { PATH: process.env.PATH, ...compileCache, ...environmentOf(database, options) },
   });
+  if (log !== undefined) closeSync(log);
   let output = "";
   child.stdout?.on("data", (chunk: Buffer) => (output += chunk.toString()));
   child.stderr?.on("data", (chunk: Buffer) => (output += chunk.toString()));

@@ -13,10 +13,10 @@ beforeAll(async () => {
 });
 afterAll(() => service.stop());
 
-const ask = (host: string) =>
+const ask = (host: string, query = "{ __typename }") =>
   send(`http://127.0.0.1:${port}`, {
     headers: { host, "content-type": "application/json" },
-    body: JSON.stringify({ query: "{ __typename }" }),
+    body: JSON.stringify({ query }),
   });
 
 describe("outside production", () => {
@@ -25,6 +25,14 @@ describe("outside production", () => {
     ...["host.docker.internal:4000", "office.svc.cluster.local"],
   ])("the host %s is answered", async (host) => {
     expect((await ask(host)).json.data).toEqual({ __typename: "Query" });
+  });
+
+  test("nobody logs in without a password where PUBLIC_URL has a name of the internet", async () => {
+    const query = `mutation { devLogin(email: "boss@wine.example") { token } }`;
+    const { errors } = (await ask("office.example", query)).json;
+    expect(errors[0].message).toContain('Cannot query field "devLogin" on type "Mutation"');
+    const options = await ask("office.example", "{ loginOptions { devLogin } }");
+    expect(options.json.data).toEqual({ loginOptions: { devLogin: false } });
   });
 
   test("the host of PUBLIC_URL is answered", async () => {

@@ -102,7 +102,7 @@ describe("a login with X-Session: cookie", () => {
     const port = await freePort();
     const secure = await startService({
       database: service.database,
-      env: { PORT: String(port), PUBLIC_URL: "https://office.example" },
+      env: { PORT: String(port), PUBLIC_URL: "https://office.test" },
     });
     try {
       // The tests connect behind the proxy that terminates TLS.
@@ -116,7 +116,7 @@ describe("a login with X-Session: cookie", () => {
       expect(await me({ ...ownPage, cookie: pair })).not.toBeNull();
       // Another host of the domain can set this one.
       expect(await me({ ...ownPage, cookie: pair.replace("__Host-", "") })).toBeNull();
-      const origin = "https://office.example";
+      const origin = "https://office.test";
       expect(await me({ "x-office-console": "1", origin, cookie: pair })).not.toBeNull();
     } finally {
       await secure.stop();

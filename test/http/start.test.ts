@@ -105,9 +105,22 @@ test("a development server warns only when the network can reach it", async () =
 test("the banner repeats the server's warnings", () => {
   const shown = (warning: string | null) =>
     banner({ url: "http://0.0.0.0:4000", production: false, dataFolder: undefined, warning });
-  const warning = exposureWarning({ host: "0.0.0.0", production: false });
+  const warning = exposureWarning({ host: "0.0.0.0", production: false, publicUrl: undefined });
   expect(shown(warning)).toMatch(/\n {2}WARNING: HOST 0\.0\.0\.0 is open to the network.*\.\n/);
   expect(shown(null)).not.toContain("WARNING");
+});
+
+test("a full disk under the log stops no server", async () => {
+  const service = await startServerProcess({ logFile: "/dev/full" });
+  try {
+    for (let count = 0; count < 5; count++)
+      expect((await service.ask("{ __typename }")).data).toEqual({ __typename: "Query" });
+    expect(service.process.exitCode).toBeNull();
+    // Standard error has no trace of the failed writes.
+    expect(service.output()).toBe("");
+  } finally {
+    await service.stop();
+  }
 });
 
 test("a port in use is reported in one line", async () => {

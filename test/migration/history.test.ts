@@ -32,6 +32,22 @@ const pathOf = (name: string) => join(own.path, "migrations", name);
 const migrate = () => runMigrate(database.url, own.path);
 
 describe("the migrate command", () => {
+  test("changes neither the queue nor a login with the files of another release", async () => {
+    await writeFile(pathOf("0002_vat.sql"), "-- The second.\nselect 3;");
+    const comment = async () => {
+      const { rows } = await database.pool.query<{ text: string }>(
+        "select obj_description('office_jobs.unlock_all()'::regprocedure, 'pg_proc') as text",
+      );
+      return rows[0]?.text;
+    };
+    await database.pool.query(
+      "comment on function office_jobs.unlock_all() is 'Of a newer release.'",
+    );
+    const { code, output } = await migrate();
+    expect([code, await comment()]).toEqual([1, "Of a newer release."]);
+    expect(output).not.toContain("can log in");
+  });
+
   test("rejects an applied migration that was edited", async () => {
     await writeFile(pathOf("0002_vat.sql"), "-- The second.\nselect 3;");
     const { code, output } = await migrate();

@@ -216,16 +216,28 @@ test.each([
   "localhost.example",
   "127.0.0.1.nip.io",
 ])("warns of the address %s outside production only", (host) => {
-  expect(exposureWarning({ host, production: false })).toContain(`HOST ${host} is open`);
-  expect(exposureWarning({ host, production: true })).toBeNull();
+  expect(exposureWarning({ host, production: false, publicUrl: undefined })).toContain(
+    `HOST ${host} is open`,
+  );
+  expect(exposureWarning({ host, production: true, publicUrl: undefined })).toBeNull();
 });
 
 test.each(["127.0.0.1", "127.1.2.3", "localhost", "::1", "[::1]"])(
   "does not warn of the loopback address %s",
   (host) => {
-    expect(exposureWarning({ host, production: false })).toBeNull();
+    expect(exposureWarning({ host, production: false, publicUrl: undefined })).toBeNull();
   },
 );
+
+test("warns of a public address outside production", () => {
+  const warning = (publicUrl: string) =>
+    exposureWarning({ host: "127.0.0.1", production: false, publicUrl });
+  expect(warning("https://office.example")).toMatch(
+    /^PUBLIC_URL https:\/\/office\.example is an address for others: set NODE_ENV=production\./,
+  );
+  expect(warning("http://office.internal")).toBeNull();
+  expect(warning("http://127.0.0.1:4000")).toBeNull();
+});
 
 test("every setting has a meaning and a valid default", () => {
   for (const [name, setting] of Object.entries(settings)) {
