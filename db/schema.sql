@@ -13071,10 +13071,10 @@ CREATE OR REPLACE FUNCTION postpone_file_deletion(key text)
  SECURITY DEFINER
  SET search_path TO (tenant), 'extensions', 'pg_temp'
 AS $function$
-  update stored_files f set delete_after = now() + interval '1 hour' where f.key = postpone_file_deletion.key
+  update stored_files f set delete_after = now() where f.key = postpone_file_deletion.key
 $function$;
 grant execute on function postpone_file_deletion(text) to office_worker;
-comment on function postpone_file_deletion(text) is 'Puts a file that cannot be deleted behind the others.';
+comment on function postpone_file_deletion(text) is 'Puts a file that cannot be deleted behind the others that are due.';
 
 CREATE OR REPLACE FUNCTION product_sync_call(run_id uuid)
  RETURNS SETOF product_sync_runs

@@ -28,9 +28,9 @@ $$ language plpgsql volatile security definer set search_path from current;
 comment on function record_file_removed is 'Records a deletion; removes the file from the ledger after the second one.';
 
 create or replace function postpone_file_deletion(key text) returns void as $$
-  update stored_files f set delete_after = now() + interval '1 hour' where f.key = postpone_file_deletion.key
+  update stored_files f set delete_after = now() where f.key = postpone_file_deletion.key
 $$ language sql volatile security definer set search_path from current;
-comment on function postpone_file_deletion is 'Puts a file that cannot be deleted behind the others.';
+comment on function postpone_file_deletion is 'Puts a file that cannot be deleted behind the others that are due.';
 
 create or replace function unknown_files(keys text[]) returns setof text as $$
   select k from unnest(unknown_files.keys) as k where not exists (select from stored_files f where f.key = k)

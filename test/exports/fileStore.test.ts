@@ -124,16 +124,17 @@ describe("the retention period", () => {
       async () => (await exports.files.content()).files.length === 0,
     );
     await waitFor("the failure in the log", () =>
-      worker.output().includes("1 of 3 files could not be removed"),
+      /1 of \d+ files could not be removed/.test(worker.output()),
     );
     const { rows } = await pool.query<{ key: string; postponed: boolean }>(
-      "select key, delete_after > now() as postponed from stored_files order by key",
+      "select key, delete_after > now() - interval '30 minutes' as postponed from stored_files where key = any ($1) order by key",
+      [[...files, stuck]],
     );
     expect(rows).toEqual([
-      ...files.map((key) => ({ key, postponed: false })),
       { key: stuck, postponed: true },
+      ...files.map((key) => ({ key, postponed: false })),
     ]);
-    await pool.query("delete from stored_files");
+    await pool.query("delete from stored_files where key = any ($1)", [[...files, stuck]]);
   });
 
   test("deletes orphaned files, but no recent ones and none of other schemas", async () => {

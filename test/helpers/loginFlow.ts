@@ -126,7 +126,7 @@ export async function startLoginService(
     ...options,
     env: {
       PORT: String(port),
-      PUBLIC_URL: "https://office.example",
+      PUBLIC_URL: "https://office.test",
       OIDC_PROVIDERS: JSON.stringify(tenants.map((tenant) => fake.settings(tenant))),
       ALLOWED_RETURN_URLS: `${frontEnd},https://other.example/app/`,
       ...options.env,

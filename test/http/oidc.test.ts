@@ -37,7 +37,7 @@ describe("a login through an identity provider", () => {
     expect(Object.fromEntries(authorization.searchParams)).toEqual({
       client_id: "office",
       response_type: "code",
-      redirect_uri: "https://office.example/auth/callback/main",
+      redirect_uri: "https://office.test/auth/callback/main",
       scope: "openid email profile",
       state: expect.stringMatching(/^[\w-]{43}$/),
       nonce: expect.stringMatching(/^[\w-]{43}$/),

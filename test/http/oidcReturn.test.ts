@@ -142,7 +142,7 @@ describe("the return address of a login", () => {
 
   describe("of the console", () => {
     // The public address of the service in these tests.
-    const admin = "https://office.example/admin";
+    const admin = "https://office.test/admin";
 
     /** Logs in a new user with this return address. */
     async function logIn(returnTo: string) {
@@ -181,11 +181,11 @@ describe("the return address of a login", () => {
     });
 
     test.each([
-      "https://office.example/administration",
-      "https://office.example/",
-      "https://office.example/admin/../graphql",
+      "https://office.test/administration",
+      "https://office.test/",
+      "https://office.test/admin/../graphql",
       "https://evil.example/admin",
-      "http://office.example/admin",
+      "http://office.test/admin",
     ])("is not %s", async (returnTo) => {
       const query = new URLSearchParams({ provider: "main", returnTo });
       expect((await visit(service, `/auth/login?${query.toString()}`)).status).toBe(400);

@@ -120,7 +120,7 @@ describe("the identity provider emulator", () => {
   });
 
   test("redirects only to callbacks of this machine and the public address", async () => {
-    const embedded = await startIdentityProvider({ port: 0, publicUrl: "https://office.example" });
+    const embedded = await startIdentityProvider({ port: 0, publicUrl: "https://office.test" });
     try {
       const ask = async (redirect: string) => {
         const query = new URLSearchParams({
@@ -139,7 +139,7 @@ describe("the identity provider emulator", () => {
       };
       expect(await ask("http://127.0.0.1:4000/auth/callback/embedded")).toBe(303);
       expect(await ask("http://localhost:1/auth/callback/embedded")).toBe(303);
-      expect(await ask("https://office.example/auth/callback/embedded")).toBe(303);
+      expect(await ask("https://office.test/auth/callback/embedded")).toBe(303);
       expect(await ask("https://evil.example/auth/callback/embedded")).toBe(400);
       expect(await ask("http://127.0.0.1:4000/elsewhere")).toBe(400);
     } finally {

@@ -42,7 +42,7 @@ describe("A database of a version before the first release", () => {
   test("is refused by the migrate command, with the way to start over", async () => {
     expect(await runMigrate(database.url)).toEqual({
       code: 1,
-      output: `The database is prepared\n${message}\n`,
+      output: `${message}\n`,
     });
   });
 
