@@ -69,8 +69,11 @@ await runCommand(async (config) => {
     try {
       await fill(client, folder, manifest);
     } catch (error) {
-      await client.query("rollback");
-      await dropSchema(client, tenant);
+      // Over a connection that has ended, the schema stays as if the restore had been interrupted.
+      await client
+        .query("rollback")
+        .then(() => dropSchema(client, tenant))
+        .catch(() => undefined);
       throw error;
     }
   } finally {
