@@ -158,26 +158,42 @@ async function storedPages(): Promise<string[]> {
   return rows.map(({ page }) => page);
 }
 
+/** The columns of a table that take values: not the generated ones. */
+async function writtenColumns(client: pg.PoolClient, table: string): Promise<string> {
+  const { rows } = await client.query<{ columns: string }>(
+    `select string_agg(quote_ident(attname), ', ' order by attnum) as columns from pg_attribute
+     where attrelid = $1::regclass and attnum > 0 and not attisdropped and attgenerated = ''`,
+    [table],
+  );
+  return rows[0]?.columns ?? "";
+}
+
 async function insertBare(name: string, tenant: string, withTriggers: boolean): Promise<void> {
   const pages = await storedPages();
   const client = await connectTo(tenant);
   const tables = ["customers", "orders", "order_lines", "order_import_issues"];
   for (const table of tables)
     await client.query(`alter table ${table} ${withTriggers ? "enable" : "disable"} trigger user`);
+  const columns: Record<string, string> = {};
+  for (const table of tables) columns[table] = await writtenColumns(client, table);
   const ms = await timed(async () => {
-    await client.query("insert into customers select * from imported.customers");
+    await client.query(
+      `insert into customers (${columns["customers"]}) select ${columns["customers"]} from imported.customers`,
+    );
     for (const page of pages) {
       await client.query("begin");
       await client.query(
-        "insert into orders select r.* from jsonb_populate_recordset(null::orders, $1::jsonb -> 'orders') as r",
+        `insert into orders (${columns["orders"]})
+         select ${columns["orders"]} from jsonb_populate_recordset(null::orders, $1::jsonb -> 'orders')`,
         [page],
       );
       for (const [table, part] of [
         ["order_lines", "lines"],
         ["order_import_issues", "issues"],
-      ])
+      ] as const)
         await client.query(
-          `insert into ${table} select r.* from jsonb_array_elements($1::jsonb -> '${part}') as o(rows),
+          `insert into ${table} (${columns[table]})
+           select ${columns[table]?.replaceAll(/[^, ]+/g, "r.$&")} from jsonb_array_elements($1::jsonb -> '${part}') as o(rows),
              jsonb_populate_recordset(null::${table}, o.rows) as r`,
           [page],
         );
