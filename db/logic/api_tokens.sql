@@ -1,7 +1,8 @@
 -- API tokens: scopes, who may create which, and revocation. The server creates the secret; the database stores only its
 -- hash.
 
--- A scoped token sees only tokens that it created, because the mutation returns them.
+-- A scoped token sees only tokens that it created, because the mutation returns them. Holders of users.update see the
+-- tokens of all users.
 select ensure_policy('api_tokens', 'api_tokens_made', 'select', 'office_api',
   'created_by_token_id = (select current_token_id())');
 select ensure_policy('api_tokens', 'api_tokens_managed', 'select', 'office_api', '(select has_permission(''users.update''))');

@@ -82,7 +82,7 @@ await runCommand(async (config) => {
   console.log(
     [
       `Restored the backup of ${manifest.takenAt}. Check it with \`npm run audit:verify\` and \`npm run doctor\`.`,
-      "Beside a live system, give the copy a bucket, a search prefix and a mail server of its own before a worker runs on it.",
+      "If the live system still runs, set another bucket, search prefix and mail server before you start a worker on this database.",
     ].join("\n"),
   );
   return 0;
