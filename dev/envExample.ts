@@ -1,3 +1,4 @@
+import { defaultOf } from "./settingsTable.ts";
 import type { Setting } from "../src/settings/types.ts";
 
 const heading = `# The variables of docker-compose.yml. Copy this file to .env and fill it in; .env is never committed.
@@ -8,6 +9,8 @@ const heading = `# The variables of docker-compose.yml. Copy this file to .env a
 const composeVariables: Readonly<Record<string, string>> = {
   POSTGRES_PASSWORD:
     "password of PostgreSQL's administrator, which only the migration uses; letters and digits, such as from `openssl rand -hex 24`",
+  OFFICE_SERVER_LOGIN: "the server's login; another one after a rotation",
+  OFFICE_WORKER_LOGIN: "the worker's login; another one after a rotation",
   OFFICE_SERVER_PASSWORD:
     "password of the server's login, set by the migration; letters and digits, such as from `openssl rand -hex 24`",
   OFFICE_WORKER_PASSWORD:
@@ -30,7 +33,9 @@ export function envExample(compose: string, settings: Readonly<Record<string, Se
     const meaning = settings[name]?.meaning ?? composeVariables[name];
     if (meaning === undefined)
       throw new Error(`docker-compose.yml uses ${name}, which dev/envExample.ts does not describe`);
-    return `# ${wrap(capitalize(meaning))}\n${name}=${fallback ?? settings[name]?.example ?? ""}\n`;
+    const rule = fallback === "" && settings[name] ? defaultOf(settings[name]) : "";
+    const text = rule === "" ? meaning : `${meaning} (default: ${rule})`;
+    return `# ${wrap(capitalize(text))}\n${name}=${fallback ?? settings[name]?.example ?? ""}\n`;
   };
   const required = [...found].filter(([, fallback]) => fallback === null).map(lineOf);
   const optional = [...found].filter(([, fallback]) => fallback !== null).map(lineOf);

@@ -4,7 +4,11 @@ const heading = `# Settings
 
 For operators: every environment variable that the service reads, with its default, its meaning and the processes that use it.
 Nothing needs to be set on a developer's machine. A wrong or unknown setting keeps a process from starting, and one report names all of
-them. Variables whose prefix other software uses as well, such as \`DATABASE_\`, only cause the log line \`unknown setting\`.
+them. Variables whose prefix other software uses as well, such as \`DATABASE_\` or \`MAX_\`, only cause the log line \`unknown
+setting\`, which names the nearest setting.
+
+Node reads some variables itself: \`NODE_EXTRA_CA_CERTS\` names a file with the certificates of an internal certificate authority,
+for servers, workers and commands that call systems below it.
 
 Written by \`npm run generate\` from \`src/settings\`: change the settings there.
 `;
@@ -26,7 +30,8 @@ export function settingsPage(groups: readonly SettingGroup[]): string {
   return heading + sections.join("");
 }
 
-function defaultOf({ fallback, defaultNote }: Setting): string {
+/** The default of a setting, or its rule; empty without either. */
+export function defaultOf({ fallback, defaultNote }: Setting): string {
   if (defaultNote !== undefined) return defaultNote;
   return fallback === undefined || fallback === "" ? "" : `\`${fallback}\``;
 }

@@ -1,3 +1,4 @@
+import { OperatorError } from "./text/OperatorError.ts";
 import { assistantConfig, assistantProblems, assistantSettings } from "./settings/assistant.ts";
 import { type ConstantOverrides, constants, withOverrides } from "./settings/constants.ts";
 import { auditConfig, auditSettings } from "./settings/audit.ts";
@@ -37,7 +38,7 @@ import {
 } from "./settings/workflow.ts";
 
 /** All problems of the configuration in one report. */
-export class ConfigError extends Error {
+export class ConfigError extends OperatorError {
   override name = "ConfigError";
   readonly problems: readonly string[];
 

@@ -1,6 +1,6 @@
-import { ConfigError, readConfig } from "./config.ts";
+import { readConfig } from "./config.ts";
 import type { ConstantOverrides } from "./settings/constants.ts";
-import { DatabaseVersionError } from "./postgres/pools.ts";
+import { failureText } from "./errors/failureText.ts";
 import { onStop, reportReady } from "./process/lifecycle.ts";
 import { tuneHeap } from "./process/heap.ts";
 import { startWatchdog } from "./process/watchdog.ts";
@@ -27,8 +27,7 @@ export async function runServerProcess(
       env,
     });
   } catch (error) {
-    const isKnown = error instanceof ConfigError || error instanceof DatabaseVersionError;
-    console.error(isKnown ? error.message : (inUse(error) ?? error));
+    console.error(inUse(error) ?? failureText(error));
     process.exit(1);
   }
 }

@@ -4,7 +4,7 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type pg from "pg";
 import { z } from "zod";
-import { CommandError } from "./runCommand.ts";
+import { OperatorError } from "../text/OperatorError.ts";
 
 /** A table of a backup; its rows are in the format of COPY, compressed. */
 const table = z.strictObject({
@@ -22,6 +22,9 @@ const manifest = z.strictObject({
   tenant: z.string(),
   /** The schema's stamp: only the same release can restore the rows. */
   stamp: z.string(),
+  /** The release of the service, of package.json, and the last migration, by which people find the stamp's release. */
+  release: z.string(),
+  lastMigration: z.string(),
   tables: z.array(table),
 });
 
@@ -42,15 +45,15 @@ export async function columnsOf(client: pg.ClientBase, schema: string, name: str
   return rows.map(({ column }) => column);
 }
 
-/** @throws CommandError when the folder is not a backup of this service */
+/** @throws OperatorError when the folder is not a backup of this service */
 export async function readManifest(folder: string): Promise<BackupManifest> {
   const text = await readFile(join(folder, manifestFile), "utf8").catch(() => {
-    throw new CommandError(`${folder} holds no complete backup: it lacks ${manifestFile}`);
+    throw new OperatorError(`${folder} holds no complete backup: it lacks ${manifestFile}`);
   });
   try {
     return manifest.parse(JSON.parse(text));
   } catch {
-    throw new CommandError(
+    throw new OperatorError(
       `${folder} holds no backup of this format: its ${manifestFile} is damaged or another one's`,
     );
   }

@@ -1,8 +1,11 @@
 import { stat } from "node:fs/promises";
 import pg from "pg";
+import { newerMigrations } from "../migration/history.ts";
 import { readSources, stampOf } from "../migration/sources.ts";
 import type { Config } from "../config.ts";
+import { connectionAdvice } from "../errors/databaseErrors.ts";
 import { DatabaseVersionError, poolFor, requireSupportedVersion } from "../postgres/pools.ts";
+import { UsageError } from "../process/commandLine.ts";
 import { lagOf } from "../postgres/replicaLag.ts";
 import { type Finding, ok, warning, wrong } from "./finding.ts";
 import { checkExternalSystems } from "./checkExternalSystems.ts";
@@ -18,7 +21,11 @@ const statementTimeoutMs = 60_000;
 /** A larger difference between the clocks affects tokens and the sealing of the audit log, in milliseconds. */
 const clockToleranceMs = 2_000;
 
-await runCommand(async (config) => {
+const command = { usage: "Usage: npm run doctor", options: {} };
+
+await runCommand(command, async (config, { positionals }) => {
+  if (positionals.length > 0)
+    throw new UsageError(`${positionals.join(" ")}: it takes no argument`, command.usage);
   // `runCommand` reports unreadable settings.
   const findings = [
     configuration(config),
@@ -92,9 +99,9 @@ async function database(config: Config): Promise<Finding[]> {
       // An old database has no roles and no schema: further checks would say nothing.
       if (error instanceof DatabaseVersionError)
         return [...findings, wrong(`${setting}: ${error.message}`, "Use a newer PostgreSQL")];
-      const { message, code } = error as { message: string; code?: string };
+      const { message } = error as Error;
       const needed = role === "office_owner" ? warning : wrong;
-      findings.push(needed(`${setting}: ${message}`, adviceFor(code, role)));
+      findings.push(needed(`${setting}: ${message}`, connectionAdvice(error, role)));
     } finally {
       await pool.end();
     }
@@ -142,21 +149,12 @@ async function replica(config: Config): Promise<Finding[]> {
         `${setting}: ${message}`,
         code === "OFR01"
           ? "Use a hot standby of the database of DATABASE_URL"
-          : adviceFor(code, "office_server"),
+          : connectionAdvice(error, "office_server"),
       ),
     ];
   } finally {
     await Promise.all([primary.end(), standby.end()]);
   }
-}
-
-function adviceFor(code: string | undefined, role: string): string {
-  if (code === "28P01" || code === "28000")
-    return `Check name and password; \`npm run db:migrate\` sets the passwords of office_server and office_worker`;
-  if (code === "42501" || code === "22023")
-    return `The login may not act as ${role}: log in as ${role}, or \`grant ${role} to <login> with set true\``;
-  if (code === "3D000") return "Create the database, then `npm run db:migrate`";
-  return "Check host and port, and whether PostgreSQL runs and accepts this machine (pg_hba.conf)";
 }
 
 async function server(client: pg.ClientBase): Promise<Finding[]> {
@@ -227,6 +225,7 @@ async function schema(
   const files =
     sources.migrations[0]?.files.map(({ path }) => /([^/\\]+)\.sql$/.exec(path)?.[1] ?? "") ?? [];
   const pending = files.filter((name) => !names.has(name));
+  const newer = await newerMigrations(client, tenant, sources);
   const violations = await client.query<{ v: string }>(
     "select v from schema_violations() as v limit 5",
   );
@@ -235,10 +234,15 @@ async function schema(
       ? ok(`schema "${tenant}" is of this release`)
       : pending.length > 0
         ? wrong(`pending migrations: ${pending.join(", ")}`, migrate)
-        : warning(
-            `schema "${tenant}" was migrated by another release, or another DATABASE_EXTRA_SQL_DIR`,
-            migrate,
-          ),
+        : newer.length > 0
+          ? warning(
+              `a newer release has migrated the schema "${tenant}": ${newer.join(", ")}`,
+              "Servers and workers of this release work with it; do not migrate with this release, except with --accept-newer",
+            )
+          : warning(
+              `schema "${tenant}" was migrated by another release, or another DATABASE_EXTRA_SQL_DIR`,
+              migrate,
+            ),
     ...(violations.rows.length === 0
       ? [ok("every table and function follows the schema rules")]
       : violations.rows.map(({ v }) =>

@@ -1,13 +1,16 @@
-import { parseArgs } from "node:util";
 import type pg from "pg";
 import { type Config, ConfigError } from "../config.ts";
-import { CommandError, runCommand, withPool } from "./runCommand.ts";
+import { UsageError } from "../process/commandLine.ts";
+import { runCommand, withPool } from "./runCommand.ts";
 
 // `npm run jobs`: lists the failed jobs and retries them.
 
-const usage = `npm run jobs -- list                    failed jobs, with the last error
-npm run jobs -- retry --id <id> ...     tries these again, with all their attempts
-npm run jobs -- retry --task <task>     retries all failed jobs of a task`;
+const command = {
+  usage: `Usage: npm run jobs -- list                    failed jobs, with the last error
+       npm run jobs -- retry --id <id> ...     tries these again, with all their attempts
+       npm run jobs -- retry --task <task>     retries all failed jobs of a task`,
+  options: { id: { type: "string", multiple: true }, task: { type: "string" } },
+} as const;
 
 interface DeadJob {
   id: string;
@@ -25,19 +28,21 @@ const dead = `
   from office_jobs.queue j
   where j.locked_at is null and j.attempts >= j.max_attempts`;
 
-await runCommand(async (config) => {
-  const { values, positionals } = parseArgs({
-    allowPositionals: true,
-    options: { id: { type: "string", multiple: true }, task: { type: "string" } },
-  });
-  const [action] = positionals;
+await runCommand(command, async (config, { values, positionals }) => {
+  const [action = "", ...others] = positionals;
   const { id: ids, task } = values;
-  if (action === "list") return asWorker(config, list);
+  if (others.length > 0 || (action !== "list" && action !== "retry"))
+    throw new UsageError("Choose list or retry", command.usage);
+  if (action === "list") {
+    if (ids !== undefined || task !== undefined)
+      throw new UsageError("list shows all failed jobs: it takes no option", command.usage);
+    return asWorker(config, list);
+  }
   // A retry of all jobs must be chosen explicitly.
-  if (action !== "retry" || (ids === undefined) === (task === undefined))
-    throw new CommandError(usage);
-  if (ids?.some((id) => !/^\d{1,18}$/.test(id)))
-    throw new CommandError(`--id takes numbers\n${usage}`);
+  if ((ids === undefined) === (task === undefined))
+    throw new UsageError("retry takes either --id or --task", command.usage);
+  const wrong = ids?.find((id) => !/^\d{1,18}$/.test(id));
+  if (wrong !== undefined) throw new UsageError(`--id ${wrong} is not a number`, command.usage);
   return asWorker(config, (client) => retry(client, ids ?? null, task ?? null));
 });
 

@@ -6,16 +6,19 @@ import { restoringComment, stampOf } from "../migration/sources.ts";
 import pg from "pg";
 import { from } from "pg-copy-streams";
 import { migrate } from "../migration/migrate.ts";
+import { OperatorError } from "../text/OperatorError.ts";
 import { openClient } from "../postgres/pools.ts";
 import { type BackupManifest, type BackupTable, readManifest, sha256Of } from "./backupFiles.ts";
-import { CommandError, runCommand } from "./runCommand.ts";
+import { requireFolder, runCommand } from "./runCommand.ts";
 
 // `npm run db:restore -- <folder>`: restores a backup into a database without this service's schemas. The rows come in
 // one transaction. Until its end the comment of the schema says so, so that no server starts on it, and a repeated
 // restore replaces the schema that an interrupted one left.
 
-await runCommand(async (config) => {
-  const [folder] = process.argv.slice(2);
+const command = { usage: "Usage: npm run db:restore -- <folder of a backup>", options: {} };
+
+await runCommand(command, async (config, { positionals }) => {
+  const folder = requireFolder(command, positionals);
   const {
     ownerUrl,
     schema: tenant,
@@ -24,17 +27,16 @@ await runCommand(async (config) => {
     workerUrl,
     maintenanceTimeoutMs,
   } = config.database;
-  if (folder === undefined) throw new CommandError("npm run db:restore -- <folder of a backup>");
   if (ownerUrl === undefined)
-    throw new CommandError(
+    throw new OperatorError(
       "DATABASE_OWNER_URL or DATABASE_URL must be set: the backup is restored there",
     );
   const manifest = await readManifest(folder);
   for (const { file, sha256 } of manifest.tables)
     if ((await sha256Of(join(folder, file)).catch(() => "")) !== sha256)
-      throw new CommandError(`${file} is missing or has changed: nothing was restored`);
+      throw new OperatorError(`${file} is missing or has changed: nothing was restored`);
   if (manifest.tenant !== tenant)
-    throw new CommandError(
+    throw new OperatorError(
       `The backup is of the schema "${manifest.tenant}", and this release uses "${tenant}"`,
     );
 
@@ -48,11 +50,11 @@ await runCommand(async (config) => {
     );
     if (rows[0]?.isLeft) await dropSchema(client, tenant);
     else if (rows[0]?.taken)
-      throw new CommandError(
+      throw new OperatorError(
         `The database has a schema "${tenant}" already: restore into another one`,
       );
     if (!rows[0]?.may)
-      throw new CommandError(
+      throw new OperatorError(
         "Only a superuser can restore: triggers, which would change the rows, must not run",
       );
     await migrate(
@@ -91,15 +93,15 @@ await runCommand(async (config) => {
 async function fill(
   client: pg.Client,
   folder: string,
-  { tenant, stamp, tables }: BackupManifest,
+  { tenant, stamp, release, lastMigration, tables }: BackupManifest,
 ): Promise<void> {
   const { rows } = await client.query<{ stamp: string; comment: string }>(
     `select ${stampOf("$1")} as stamp, obj_description($1::regnamespace, 'pg_namespace') as comment`,
     [tenant],
   );
   if (rows[0]?.stamp !== stamp)
-    throw new CommandError(
-      "The backup is of another release: restore it with that release, and then migrate",
+    throw new OperatorError(
+      `The backup is of another release: restore it with release ${release}, whose last migration is ${lastMigration}, and then migrate`,
     );
   await describeSchema(client, tenant, restoringComment);
   await client.query("begin; set local session_replication_role = replica");
@@ -111,7 +113,7 @@ async function fill(
     );
     await pipeline(createReadStream(join(folder, table.file)), createGunzip(), into);
     if (into.rowCount !== table.rows)
-      throw new CommandError(`${table.name} has ${into.rowCount} rows instead of ${table.rows}`);
+      throw new OperatorError(`${table.name} has ${into.rowCount} rows instead of ${table.rows}`);
     await setSequences(client, table);
   }
   // Locks of workers that no longer exist.

@@ -1,60 +1,56 @@
 import { randomBytes } from "node:crypto";
-import { parseArgs } from "node:util";
 import pg from "pg";
 import type { Config } from "../config.ts";
+import { OperatorError } from "../text/OperatorError.ts";
+import { UsageError } from "../process/commandLine.ts";
 import { writeSettingsFile } from "./writeSettingsFile.ts";
 import { endLogins, rotateLogins } from "./rotateLogins.ts";
-import { CommandError, runCommand, withPool } from "./runCommand.ts";
+import { runCommand, withPool } from "./runCommand.ts";
 
 // `npm run keys:rotate -- search|database|workflow`: replaces the keys that this service creates; docs/operations.md
 // describes the others. Secrets are written to a file, never to the terminal.
 
-const usage =
-  "Usage: npm run keys:rotate -- search [--now], database --write <file>, database --finish, or workflow [--finish] --write <file>";
+const command = {
+  usage: `Usage: npm run keys:rotate -- search [--now]
+       npm run keys:rotate -- database --write <new file>
+       npm run keys:rotate -- database --finish
+       npm run keys:rotate -- workflow [--finish] --write <new file>`,
+  options: {
+    now: { type: "boolean", default: false },
+    finish: { type: "boolean", default: false },
+    write: { type: "string" },
+  },
+} as const;
 const printLine = (line: string) => process.stdout.write(`${line}\n`);
 
-await runCommand(async (config) => {
-  const { which, flags } = parseCommand();
+await runCommand(command, async (config, { values, positionals }) => {
+  const { now, finish, write } = values;
+  const [which, ...others] = positionals;
+  if (others.length > 0) throw new UsageError("Choose one kind of keys", command.usage);
+  if (now && which !== "search")
+    throw new UsageError("--now is for keys of the search only", command.usage);
+  if (finish && which === "search")
+    throw new UsageError("Search keys end by themselves: there is no --finish", command.usage);
   switch (which) {
     case "search":
-      await search(config, flags.now);
+      await search(config, now);
       return 0;
     case "database":
-      printLine(await (flags.finish ? endLogins(config) : rotateLogins(config, flags.write)));
+      printLine(await (finish ? endLogins(config) : rotateLogins(config, write)));
       return 0;
     case "workflow":
-      await workflow(config, flags.finish, flags.write);
+      await workflow(config, finish, write);
       return 0;
     default:
-      throw new CommandError(usage);
+      throw new UsageError("Choose search, database or workflow", command.usage);
   }
 });
-
-function parseCommand() {
-  try {
-    const { positionals, values } = parseArgs({
-      allowPositionals: true,
-      options: {
-        now: { type: "boolean", default: false },
-        finish: { type: "boolean", default: false },
-        write: { type: "string" },
-      },
-    });
-    const [which, ...others] = positionals;
-    const { now, finish, write } = values;
-    const areFlagsValid = (now ? which === "search" : true) && (finish ? which !== "search" : true);
-    if (others.length === 0 && areFlagsValid) return { which, flags: { now, finish, write } };
-  } catch {
-    // The usage names the known options.
-  }
-  throw new CommandError(usage);
-}
 
 /** Starts a new generation of search keys; a worker updates the engine. */
 async function search({ database }: Config, now: boolean): Promise<void> {
   const { workerUrl, schema } = database;
   if (workerUrl === undefined)
-    throw new CommandError("DATABASE_WORKER_URL (or DATABASE_URL) must be set, as for the worker");
+    throw new OperatorError("DATABASE_WORKER_URL (or DATABASE_URL) must be set, as for the worker");
   const { rows } = await withPool(database, workerUrl, "office_worker", (pool) =>
     pool.query<{ generation: number }>(
       `select ${pg.escapeIdentifier(schema)}.rotate_search_keys($1) as generation`,
@@ -76,13 +72,13 @@ async function workflow(
 ): Promise<void> {
   const [newest, older] = secrets;
   if (newest === undefined)
-    throw new CommandError("PRODUCT_SYNC_WORKFLOW_SECRET is not set: there is nothing to replace");
+    throw new OperatorError("PRODUCT_SYNC_WORKFLOW_SECRET is not set: there is nothing to replace");
   if (!finish && older !== undefined)
-    throw new CommandError(
+    throw new OperatorError(
       "PRODUCT_SYNC_WORKFLOW_SECRET has two secrets already: remove the older one with --finish first",
     );
   if (finish && older === undefined)
-    throw new CommandError(
+    throw new OperatorError(
       "PRODUCT_SYNC_WORKFLOW_SECRET has only one secret: there is none to remove",
     );
   const made = `whsec_${randomBytes(32).toString("base64")}`;
@@ -91,6 +87,6 @@ async function workflow(
   printLine(
     finish
       ? `Restart the workers with the settings of ${file}: they sign with the newer secret only`
-      : `Restart the workers with the settings of ${file}: they sign with both. Give the first secret to the workflow, then remove the second: keys:rotate -- workflow --finish`,
+      : `Restart the workers with the settings of ${file}: they sign with both. Give the first secret to the workflow, then remove the second: keys:rotate -- workflow --finish --write <another new file>`,
   );
 }

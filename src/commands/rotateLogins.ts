@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 import { rm } from "node:fs/promises";
 import pg from "pg";
 import type { Config } from "../config.ts";
+import { OperatorError } from "../text/OperatorError.ts";
 import { openClient } from "../postgres/pools.ts";
 import {
   type ProcessRole,
@@ -11,15 +12,16 @@ import {
   roleOfLogin,
 } from "../postgres/logins.ts";
 import { writeSettingsFile } from "./writeSettingsFile.ts";
-import { CommandError } from "./runCommand.ts";
 
+/** Begins the comment of a login that a rotation made; the time follows. */
+const madeAtPrefix = "made by keys:rotate at ";
 // All statements read the catalogue.
 const responseTimeoutMs = 60_000;
 
 /** The addresses of all processes, the login of each role in them, and the owner's login. */
 function loginsIn({ database: { url, replica, workerUrl, ownerUrl } }: Config) {
   if (url === undefined || ownerUrl === undefined)
-    throw new CommandError(
+    throw new OperatorError(
       "DATABASE_URL and DATABASE_OWNER_URL must be set: the first has the login to replace, the second may replace it",
     );
   const addresses: { setting: string; address: URL; role: ProcessRole }[] = [];
@@ -34,12 +36,12 @@ function loginsIn({ database: { url, replica, workerUrl, ownerUrl } }: Config) {
     const login = decodeURIComponent(address.username);
     const role = roleOfLogin(login);
     if (role === null)
-      throw new CommandError(
+      throw new OperatorError(
         `${setting} logs in as ${login || "nobody"}: only logins of office_server and office_worker are replaced here`,
       );
     const other = logins.get(role) ?? login;
     if (other !== login)
-      throw new CommandError(
+      throw new OperatorError(
         `${setting} logs in as ${login}, another setting as ${other}: both must use the same login`,
       );
     logins.set(role, login);
@@ -51,7 +53,7 @@ function loginsIn({ database: { url, replica, workerUrl, ownerUrl } }: Config) {
 /**
  * Creates the next logins of server and worker. The present ones stay until `endLogins`, so that processes can restart
  * one by one. Resolves with the text to print.
- * @throws CommandError when the settings do not allow it, or an earlier rotation is not finished
+ * @throws OperatorError when the settings do not allow it, or an earlier rotation is not finished
  */
 export async function rotateLogins(config: Config, file: string | undefined): Promise<string> {
   const { addresses, logins, ownerUrl } = loginsIn(config);
@@ -61,7 +63,7 @@ export async function rotateLogins(config: Config, file: string | undefined): Pr
     for (const [role, login] of logins) {
       const next = nextLogin(login, role);
       if (open.includes(next))
-        throw new CommandError(
+        throw new OperatorError(
           `${next} can log in as well, from an earlier rotation: end the unused logins with --finish first`,
         );
       made.set(role, { login: next, password: randomBytes(32).toString("base64url") });
@@ -72,9 +74,11 @@ export async function rotateLogins(config: Config, file: string | undefined): Pr
       return `${setting}=${address.href}`;
     });
     await writeSettingsFile(file, lines);
-    const statements = [...made].map(([role, { login, password }]) =>
+    // The comment tells the newer of two logins: `--finish` never ends that one.
+    const statements = [...made].flatMap(([role, { login, password }]) => [
       enableLoginSql(login, role, password),
-    );
+      `comment on role ${pg.escapeIdentifier(login)} is ${pg.escapeLiteral(`${madeAtPrefix}${new Date().toISOString()}`)}`,
+    ]);
     try {
       // One message is one transaction.
       await owner.query(statements.join(";\n"));
@@ -93,7 +97,7 @@ export async function rotateLogins(config: Config, file: string | undefined): Pr
 
 /**
  * Ends the logins that the settings no longer name. Resolves with the text to print.
- * @throws CommandError while one of them has a session
+ * @throws OperatorError while one of them has a session
  */
 export async function endLogins(config: Config): Promise<string> {
   const { logins, ownerUrl } = loginsIn(config);
@@ -101,18 +105,23 @@ export async function endLogins(config: Config): Promise<string> {
     const open = await openLogins(owner);
     const wrong = [...logins.values()].filter((login) => !open.includes(login));
     if (wrong.length > 0)
-      throw new CommandError(
+      throw new OperatorError(
         `${wrong.join(" and ")} cannot log in: these settings are not those in use`,
       );
     const ending = [...logins].flatMap(([role, login]) =>
       loginsOf(role).filter((other) => other !== login && open.includes(other)),
     );
+    const newer = await newerLogins(owner, [...logins.values()], ending);
+    if (newer.length > 0)
+      throw new OperatorError(
+        `${newer.join(" and ")} replaced the logins of these settings: run the command with the settings that keys:rotate wrote`,
+      );
     const { rows: inUse } = await owner.query<{ login: string; count: number }>(
       "select usename as login, count(*)::integer as count from pg_stat_activity where usename = any ($1) group by 1 order by 1",
       [ending],
     );
     if (inUse.length > 0)
-      throw new CommandError(
+      throw new OperatorError(
         `${inUse.map(({ login, count }) => `${login} has ${count} connections`).join(", ")}: restart the processes that still use it, and wait until a pooler has closed its connections`,
       );
     if (ending.length === 0) return "There is no login to end";
@@ -133,6 +142,25 @@ async function withOwner<T>(url: string, work: (owner: pg.Client) => Promise<T>)
   } finally {
     await owner.end();
   }
+}
+
+/** Those of `others` that a rotation made after all of `logins`. */
+async function newerLogins(
+  owner: pg.Client,
+  logins: readonly string[],
+  others: readonly string[],
+): Promise<string[]> {
+  const { rows } = await owner.query<{ login: string }>(
+    `with made as (
+       select rolname as login,
+         coalesce(substring(shobj_description(oid, 'pg_authid') from $3), '') as at
+       from pg_roles where rolname = any ($1::text[] || $2::text[])
+     )
+     select login from made
+     where login = any ($2) and at > (select max(at) from made where login = any ($1)) order by 1`,
+    [logins, others, `^${madeAtPrefix}(.*)$`],
+  );
+  return rows.map(({ login }) => login);
 }
 
 /** The logins of this service that can log in. */

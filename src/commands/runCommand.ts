@@ -1,41 +1,55 @@
+import type { ParseArgsOptionsConfig } from "node:util";
 import pg from "pg";
-import { type Config, ConfigError, readConfig } from "../config.ts";
+import { type Config, readConfig } from "../config.ts";
+import { OperatorError } from "../text/OperatorError.ts";
+import { failureText } from "../errors/failureText.ts";
 import { DatabaseVersionError, poolFor, requireSupportedVersion } from "../postgres/pools.ts";
+import {
+  type Arguments,
+  type CommandLine,
+  UsageError,
+  readCommandLine,
+} from "../process/commandLine.ts";
 import { environmentOfCommand } from "../settings/runningService.ts";
-import { isOutage, outageText } from "../errors/databaseErrors.ts";
-
-/** A failure whose message is printed without a stack. */
-export class CommandError extends Error {
-  override name = "CommandError";
-}
 
 /**
  * Runs a command of operators. Its result is the exit code: 0 for success, 1 for findings. A failure prints a message
  * and exits with 2, a database that is too old with 1.
  */
-export async function runCommand(work: (config: Config) => Promise<number>): Promise<void> {
+export async function runCommand<const Options extends ParseArgsOptionsConfig>(
+  command: CommandLine<Options>,
+  work: (config: Config, args: Arguments<Options>) => Promise<number>,
+): Promise<void> {
   try {
-    process.exitCode = await work(readConfig(environmentOfCommand(process.env)));
+    const args = readCommandLine(command, process.argv.slice(2));
+    if (args === null) console.log(command.usage);
+    else process.exitCode = await work(readConfig(environmentOfCommand(process.env)), args);
   } catch (error) {
-    const isOld = error instanceof DatabaseVersionError;
-    const known = error instanceof ConfigError || error instanceof CommandError || isOld;
-    console.error(
-      known ? error.message : isOutage(error) ? outageText("The database", error) : error,
-    );
-    process.exitCode = isOld ? 1 : 2;
+    console.error(failureText(error));
+    process.exitCode = error instanceof DatabaseVersionError ? 1 : 2;
   }
+}
+
+/** The one argument of a command that takes a folder. */
+export function requireFolder(
+  { usage }: CommandLine<ParseArgsOptionsConfig>,
+  positionals: readonly string[],
+): string {
+  const [folder, ...others] = positionals;
+  if (folder === undefined || others.length > 0) throw new UsageError("Name one folder", usage);
+  return folder;
 }
 
 /**
  * Runs `work` on a connection that acts as the owner of the tables, in the main schema.
- * @throws CommandError without an address of the database
+ * @throws OperatorError without an address of the database
  */
 export async function asOwner<T>(
   { database }: Config,
   work: (client: pg.ClientBase) => Promise<T>,
 ): Promise<T> {
   if (database.ownerUrl === undefined)
-    throw new CommandError(
+    throw new OperatorError(
       "DATABASE_OWNER_URL or DATABASE_URL must be set, or npm start must run with the same DATA_DIR",
     );
   return withPool(database, database.ownerUrl, "office_owner", async (pool) => {

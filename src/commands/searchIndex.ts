@@ -1,26 +1,33 @@
 import { setTimeout } from "node:timers/promises";
 import type pg from "pg";
+import { OperatorError } from "../text/OperatorError.ts";
+import { UsageError } from "../process/commandLine.ts";
 import { poolFor, requireSupportedVersion } from "../postgres/pools.ts";
 import { makeTypesense } from "../gateways/typesense.ts";
 import type { CollectionState } from "../search/state.ts";
 import { readStates } from "../search/state.ts";
 import { verifyCollection } from "../search/verify.ts";
-import { CommandError, runCommand } from "./runCommand.ts";
+import { runCommand } from "./runCommand.ts";
 
 // `npm run search:rebuild -- products`, `npm run search:verify`: rebuild or verify collections of the search engine
 // while they serve; without names, all of them.
 
-const usage =
-  "Usage: npm run search:rebuild -- [collection ...], npm run search:verify -- [collection ...]";
+const command = {
+  usage: `Usage: npm run search:rebuild -- [collection ...]
+       npm run search:verify -- [collection ...]`,
+  options: {},
+};
 const printLine = (line: string) => process.stdout.write(`${line}\n`);
 type InTenant = <T>(effect: (client: pg.ClientBase) => Promise<T>) => Promise<T>;
 
-await runCommand(async (config) => {
-  const [command, ...names] = process.argv.slice(2);
+await runCommand(command, async (config, { positionals }) => {
+  const [action, ...names] = positionals;
+  if (action !== "rebuild" && action !== "verify")
+    throw new UsageError("Choose rebuild or verify", command.usage);
   const { workerUrl, schema, maintenanceTimeoutMs } = config.database;
   const engine = makeTypesense(config.search);
   if (workerUrl === undefined || engine === null)
-    throw new CommandError(
+    throw new OperatorError(
       "DATABASE_WORKER_URL (or DATABASE_URL), TYPESENSE_URL and TYPESENSE_API_KEY must be set, as for the worker",
     );
   await requireSupportedVersion(workerUrl);
@@ -35,16 +42,15 @@ await runCommand(async (config) => {
     }
   };
   try {
-    if (command !== "rebuild" && command !== "verify") throw new CommandError(usage);
     const states = await chosen(inTenant, names);
-    if (command === "rebuild") {
+    if (action === "rebuild") {
       await rebuild(inTenant, states);
       return 0;
     }
     let differ = 0;
     for (const state of states) {
       const { type, version } = state;
-      if (version === null) throw new CommandError(`${type} has not been built yet`);
+      if (version === null) throw new OperatorError(`${type} has not been built yet`);
       const found = await verifyCollection(engine, inTenant, { ...state, version });
       report(type, found);
       differ += found.different.length;
@@ -61,7 +67,7 @@ async function chosen(inTenant: InTenant, names: readonly string[]): Promise<Col
   const known = states.map(({ type }) => type);
   const unknown = names.filter((name) => !known.includes(name));
   if (unknown.length > 0)
-    throw new CommandError(`${unknown.join(", ")}: the collections are ${known.join(", ")}`);
+    throw new OperatorError(`${unknown.join(", ")}: the collections are ${known.join(", ")}`);
   return names.length === 0 ? states : states.filter(({ type }) => names.includes(type));
 }
 
@@ -77,7 +83,7 @@ async function rebuild(inTenant: InTenant, wanted: readonly CollectionState[]): 
     await setTimeout(200);
     for (const { type, version, error } of await inTenant(readStates)) {
       if (!left.has(type)) continue;
-      if (error !== null) throw new CommandError(`${type} cannot be built: ${error}`);
+      if (error !== null) throw new OperatorError(`${type} cannot be built: ${error}`);
       if (version === null || version === left.get(type)) continue;
       left.delete(type);
       printLine(`${type}: ${version} serves`);

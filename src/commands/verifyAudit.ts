@@ -1,5 +1,5 @@
-import { parseArgs } from "node:util";
 import type pg from "pg";
+import { UsageError } from "../process/commandLine.ts";
 import { asOwner, runCommand } from "./runCommand.ts";
 
 // `npm run audit:verify`: compares the audit log with its seals. Names the first row that differs, and exits with 1.
@@ -29,29 +29,33 @@ interface Erasure {
   is_recorded: boolean;
 }
 
-const usage = `npm run audit:verify [-- --all] [-- --head <digest> ...]
+const command = {
+  usage: `Usage: npm run audit:verify -- [--all] [--head <digest> ...]
   --all            name every problem, not only the first of each chain
-  --head <digest>  a head from the log ("audit rows sealed"): its chain must contain it`;
+  --head <digest>  a head from the log ("audit rows sealed"): its chain must contain it`,
+  options: {
+    all: { type: "boolean", default: false },
+    head: { type: "string", multiple: true },
+  },
+} as const;
 
-await runCommand(async (config) => {
-  const { values } = parseArgs({
-    options: {
-      all: { type: "boolean", default: false },
-      head: { type: "string", multiple: true, default: [] },
-      help: { type: "boolean", default: false },
-    },
-  });
-  if (values.help) {
-    console.log(usage);
-    return 0;
-  }
+await runCommand(command, async (config, { values, positionals }) => {
+  if (positionals.length > 0)
+    throw new UsageError(`${positionals.join(" ")}: it takes options only`, command.usage);
+  const { all, head: heads = [] } = values;
+  const wrong = heads.find((head) => !/^[0-9a-f]{64}$/.test(head));
+  if (wrong !== undefined)
+    throw new UsageError(
+      `--head ${wrong} is not a head: it has 64 of the digits 0-9 and a-f`,
+      command.usage,
+    );
   return asOwner(config, async (client) => {
     // One snapshot: sealing and retention continue meanwhile.
     await client.query("begin isolation level repeatable read read only");
     const { rows: chains } = await client.query<ChainState>("select * from audit_seal_state()");
     let problems = 0;
     for (const chain of chains) {
-      const found = await check(client, chain, values.all);
+      const found = await check(client, chain, all);
       problems += found.length;
       for (const problem of found) console.log(describe(problem));
       const unsealed = Number(chain.unsealed) >= 100_000 ? "100000 or more" : chain.unsealed;
@@ -64,10 +68,10 @@ await runCommand(async (config) => {
       if (!erasure.is_recorded) problems++;
       console.log(describeErasure(erasure));
     }
-    for (const head of values.head) {
+    for (const head of heads) {
       const { rowCount } = await client.query(
         "select from audit_seals where digest = decode($1, 'hex')",
-        [/^[0-9a-f]{64}$/.test(head) ? head : ""],
+        [head],
       );
       if (rowCount === 1) continue;
       problems++;

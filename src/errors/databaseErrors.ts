@@ -9,7 +9,11 @@ export function isDatabaseError(error: unknown): error is DatabaseError {
   );
 }
 
+/** The database does not let this login in: its name, its password, `pg_hba.conf`, or the name of the database. */
+const refusedLoginCodes = new Set(["28000", "28P01", "3D000"]);
+
 const outageCodes = new Set([
+  ...refusedLoginCodes,
   // The server shuts down, starts, or has become a replica.
   "57P01",
   "57P02",
@@ -48,10 +52,24 @@ export function isOutage(error: unknown): boolean {
     outageCodes.has(code) ||
     (code.length === 5 && outageClasses.some((start) => code.startsWith(start))) ||
     (isDatabaseError(error) && isDiskFull(error)) ||
+    isMissingPassword(error) ||
     /^(Connection terminated|timeout exceeded when trying to connect|Client has encountered a connection error)/.test(
       error.message,
     )
   );
+}
+
+/** Whether the database is there and refuses the login, which no waiting mends. */
+export function isRefusedLogin(error: unknown): boolean {
+  return (
+    error instanceof Error &&
+    (("code" in error && refusedLoginCodes.has(String(error.code))) || isMissingPassword(error))
+  );
+}
+
+/** Whether the database asked for a password and the address has none. */
+function isMissingPassword({ message }: Error): boolean {
+  return message.startsWith("SASL: ");
 }
 
 /** Whether a statement lost against concurrent changes, so that the same transaction can succeed when it runs again. */
@@ -73,7 +91,11 @@ export function isStalePlan(error: DatabaseError): boolean {
 
 /** An outage in the log. */
 interface Outage {
-  event: "database disk full" | "database resources exhausted" | "database unreachable";
+  event:
+    | "database disk full"
+    | "database login refused"
+    | "database resources exhausted"
+    | "database unreachable";
   fields: { err: unknown; diskFullAt?: Date };
 }
 
@@ -83,6 +105,7 @@ interface Outage {
  */
 export function describeOutage(error: unknown): Outage {
   const fields = { err: error };
+  if (isRefusedLogin(error)) return { event: "database login refused", fields };
   if (isDatabaseError(error)) {
     if (isDiskFull(error)) return { event: "database disk full", fields };
     if (error.code?.startsWith("53")) return { event: "database resources exhausted", fields };
@@ -91,10 +114,35 @@ export function describeOutage(error: unknown): Outage {
   return { event: "database unreachable", fields: at ? { ...fields, diskFullAt: at } : fields };
 }
 
-/** An outage in one sentence, for a terminal; `database` names the database. */
+/** An outage and what to do, for a terminal; `database` names the database. */
 export function outageText(database: string, error: unknown): string {
-  const isFull = describeOutage(error).event === "database disk full";
-  return `${database} ${isFull ? "has no disk space left" : "cannot be reached"}: ${String(error)}`;
+  const { event } = describeOutage(error);
+  const reason = messageOf(error);
+  if (event === "database disk full") return `${database} has no disk space left: ${reason}`;
+  const state = event === "database login refused" ? "refuses the login" : "cannot be reached";
+  return `${database} ${state}: ${reason}\n${connectionAdvice(error)}`;
+}
+
+/** Node reports the failures of several addresses of one host together, without a message. */
+function messageOf(error: unknown): string {
+  const causes: unknown[] = error instanceof AggregateError ? error.errors : [error];
+  return causes.map((cause) => (cause instanceof Error ? cause.message : String(cause))).join(", ");
+}
+
+/**
+ * How to get a connection that failed.
+ * @param role the role that the connection was to act as
+ */
+export function connectionAdvice(error: unknown, role?: string): string {
+  const code = error instanceof Error && "code" in error ? String(error.code) : "";
+  if (code === "3D000") return "Create the database, then run `npm run db:migrate`";
+  if (code === "28000")
+    return "Check the login's name, and whether pg_hba.conf accepts it from this machine; `npm run db:migrate` creates office_server and office_worker";
+  if (isRefusedLogin(error))
+    return "Check the login's name and password; `npm run db:migrate` sets the passwords of office_server and office_worker";
+  if (role !== undefined && (code === "42501" || code === "22023"))
+    return `The login may not act as ${role}: log in as ${role}, or \`grant ${role} to <login> with set true\``;
+  return "Check host and port, and whether PostgreSQL runs and accepts this machine (pg_hba.conf)";
 }
 
 const missing = new Set(["3F000", "42P01", "42883", "42704"]);

@@ -56,17 +56,51 @@ export async function checkHistory(
       throw new Refusal(beforeFirstRelease(tenant));
     problems.push(...historyProblems(applied, folder));
   }
-  if (!sources.migrations.some(({ table }) => table === "own_schema_migrations")) {
-    const last = (await readApplied(client, tenant, "own_schema_migrations")).at(-1);
-    if (last)
-      problems.push(
-        `${last.file} of the deployment's own folder was applied on ${last.day}: set DATABASE_EXTRA_SQL_DIR to the folder that holds "migrations" with this file`,
-      );
-  }
-  if (problems.length > 0)
-    throw new Refusal(
-      `The files are not those that this database was made of, nothing was changed:\n  - ${problems.join("\n  - ")}`,
+  const last = await lastOfMissingFolder(client, tenant, sources);
+  if (last)
+    problems.push(
+      `${last.file} of the deployment's own folder was applied on ${last.day}: set DATABASE_EXTRA_SQL_DIR to the folder that holds "migrations" with this file`,
     );
+  if (problems.length === 0) return;
+  const newer = await newerMigrations(client, tenant, sources);
+  const hint =
+    newer.length === 0
+      ? ""
+      : "\nIf a newer release made these changes and you roll back, leave the database as it is: --accept-newer";
+  throw new Refusal(
+    `The files are not those that this database was made of, nothing was changed:\n  - ${problems.join("\n  - ")}${hint}`,
+  );
+}
+
+/** The last applied migration of the deployment's own folder when the sources do not have this folder. */
+async function lastOfMissingFolder(
+  client: pg.ClientBase,
+  tenant: string,
+  { migrations }: Sources,
+): Promise<Applied | undefined> {
+  if (migrations.some(({ table }) => table === "own_schema_migrations")) return undefined;
+  return (await readApplied(client, tenant, "own_schema_migrations")).at(-1);
+}
+
+/**
+ * The applied migrations that follow the last file of this release, as a newer one leaves them; none when another
+ * difference exists too.
+ */
+export async function newerMigrations(
+  client: pg.ClientBase,
+  tenant: string,
+  sources: Sources,
+): Promise<string[]> {
+  if (await lastOfMissingFolder(client, tenant, sources)) return [];
+  const newer: string[] = [];
+  for (const folder of sources.migrations) {
+    const applied = await readApplied(client, tenant, folder.table);
+    const last = basename(folder.files.at(-1)?.path ?? "");
+    const known = applied.filter(({ file }) => file <= last);
+    if (known.length < folder.files.length || historyProblems(known, folder).length > 0) return [];
+    newer.push(...applied.filter(({ file }) => file > last).map(({ file }) => file));
+  }
+  return newer;
 }
 
 function beforeFirstRelease(tenant: string): string {

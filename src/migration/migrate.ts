@@ -1,8 +1,9 @@
 import { ConfigError, readConfig } from "../config.ts";
 import { DatabaseVersionError, openClient } from "../postgres/pools.ts";
-import { isOutage, outageText } from "../errors/databaseErrors.ts";
+import { failureText } from "../errors/failureText.ts";
+import { UsageError, readCommandLine } from "../process/commandLine.ts";
 import { environmentOfCommand } from "../settings/runningService.ts";
-import { checkHistory } from "./history.ts";
+import { checkHistory, newerMigrations } from "./history.ts";
 import { refuseLeftFunctions } from "./leftFunctions.ts";
 import { type MigrateOptions, migrateTenant } from "./migrateTenant.ts";
 import { defaultResponseTimeoutMs, ensureLogins, prepareDatabase } from "./prepare.ts";
@@ -11,8 +12,17 @@ import { readSources, stampOf } from "./sources.ts";
 
 type Log = (line: string) => void;
 
-const allowBreakingFlag = "--allow-breaking";
-const callerRestartsFlag = "--caller-restarts";
+const command = {
+  usage: `Usage: npm run db:migrate -- [--allow-breaking] [--accept-newer] [--caller-restarts]
+  --allow-breaking    accept that the API loses what callers use
+  --accept-newer      leave a database as it is that a newer release has migrated: for rolling back
+  --caller-restarts   omit the advice to restart servers and workers: for scripts that restart them`,
+  options: {
+    "allow-breaking": { type: "boolean", default: false },
+    "accept-newer": { type: "boolean", default: false },
+    "caller-restarts": { type: "boolean", default: false },
+  },
+} as const;
 
 const restartHint =
   "Running servers and workers read the schema only at their start: restart them one after the other";
@@ -34,6 +44,8 @@ export async function migrate(
     loginUrls?: (string | undefined)[];
     /** Whether breaking API changes are allowed. */
     allowBreaking?: boolean;
+    /** Whether a schema that a newer release has migrated is left as it is, rather than refused. */
+    acceptNewer?: boolean;
   },
   log: Log,
 ): Promise<boolean> {
@@ -57,6 +69,15 @@ export async function migrate(
     // Imported on demand, because it loads all server modules and PostgreSQL's parser.
     const isChange = rows[0]?.made === true && rows[0].stamp !== sources.stamp;
     let check: MigrateOptions["check"];
+    if (isChange && options.acceptNewer) {
+      const newer = await newerMigrations(client, tenant, sources);
+      if (newer.length > 0) {
+        log(
+          `A newer release has migrated this database (${newer.join(", ")}): nothing was changed`,
+        );
+        return false;
+      }
+    }
     if (isChange) {
       // Files of another release change neither the queue nor the logins, which are outside the transaction below.
       await checkHistory(client, tenant, sources);
@@ -93,16 +114,22 @@ export async function migrate(
 
 /**
  * The migrate command: migrates the database of the environment and logs its steps and errors.
- * @param args `--allow-breaking` allows breaking API changes; `--caller-restarts` omits the advice to restart servers
- * @returns the exit code
+ * @returns the exit code: 1 when the migration was refused or the database is too old, 2 when it could not begin
  */
 export async function runMigrateCommand(
   environment: NodeJS.ProcessEnv,
-  say: { log: Log; error: (what: unknown) => void },
+  say: { log: Log; error: (text: string) => void },
   args: readonly string[] = [],
 ): Promise<number> {
   try {
-    const { allowBreaking, callerRestarts } = readFlags(args);
+    const given = readCommandLine(command, args);
+    if (given === null) {
+      say.log(command.usage);
+      return 0;
+    }
+    if (given.positionals.length > 0)
+      throw new UsageError(`${given.positionals.join(" ")}: it takes options only`, command.usage);
+    const { values: flags } = given;
     const config = readConfig(environment);
     if (!config.database.ownerUrl)
       throw new ConfigError([
@@ -116,39 +143,22 @@ export async function runMigrateCommand(
         extraSqlDir: config.database.extraSqlDir,
         production: config.production,
         loginUrls: [config.database.url, config.database.workerUrl],
-        allowBreaking,
+        allowBreaking: flags["allow-breaking"],
+        acceptNewer: flags["accept-newer"],
       },
       say.log,
     );
-    if (isChange && !callerRestarts) say.log(restartHint);
+    if (isChange && !flags["caller-restarts"]) say.log(restartHint);
     return 0;
   } catch (error) {
-    const known =
-      error instanceof ConfigError ||
-      error instanceof Refusal ||
-      error instanceof DatabaseVersionError;
-    const away = isOutage(error) ? outageText("The database of the owner's address", error) : error;
-    say.error(known ? error.message : away);
-    return 1;
+    say.error(failureText(error));
+    return error instanceof Refusal || error instanceof DatabaseVersionError ? 1 : 2;
   }
-}
-
-/** @throws ConfigError for an unknown flag */
-function readFlags(args: readonly string[]) {
-  const known = [allowBreakingFlag, callerRestartsFlag];
-  const unknown = args.find((arg) => !known.includes(arg));
-  if (unknown !== undefined)
-    throw new ConfigError([
-      `The migrate command has no option "${unknown}", only ${known.join(" and ")}`,
-    ]);
-  return {
-    allowBreaking: args.includes(allowBreakingFlag),
-    callerRestarts: args.includes(callerRestartsFlag),
-  };
 }
 
 if (import.meta.main) {
   process.env.GRAPHILE_ENV ??= "production";
   const environment = environmentOfCommand(process.env);
-  process.exitCode = await runMigrateCommand(environment, console, process.argv.slice(2));
+  const say = { log: console.log, error: console.error };
+  process.exitCode = await runMigrateCommand(environment, say, process.argv.slice(2));
 }

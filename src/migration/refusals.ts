@@ -1,5 +1,7 @@
-/** A migration was refused and changed nothing. The message is complete and meant for people. */
-export class Refusal extends Error {
+import { OperatorError } from "../text/OperatorError.ts";
+
+/** A migration was refused and changed nothing. */
+export class Refusal extends OperatorError {
   override name = "Refusal";
 }
 

@@ -1,6 +1,7 @@
 import pg from "pg";
 import { recordDiskFull } from "../health/diskFull.ts";
 import { isDiskFull } from "../errors/databaseErrors.ts";
+import { OperatorError } from "../text/OperatorError.ts";
 import { limitResponseTime } from "./limitResponseTime.ts";
 import { roleOfLogin } from "./logins.ts";
 import { wireOf } from "./wire.ts";
@@ -14,7 +15,7 @@ const checkTimeoutMs = 10_000;
 const keepAlive = { keepAlive: true, keepAliveInitialDelayMillis: 10_000 };
 
 /** The database is older than this service supports. */
-export class DatabaseVersionError extends Error {
+export class DatabaseVersionError extends OperatorError {
   override name = "DatabaseVersionError";
 }
 

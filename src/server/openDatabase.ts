@@ -47,6 +47,8 @@ export async function openDatabase(
   const pool = poolFor(url, "office_server", poolSize, {
     responseTimeoutMs,
     connectionTimeoutMillis: 5_000,
+    // An idle server stays visible to the administrator, who sees by it that its login is in use.
+    min: 1,
     pipeline: true,
   });
   const sharedConnections = {

@@ -4,7 +4,7 @@ import type { Logger } from "pino";
 import { type Config, ConfigError } from "../config.ts";
 import { restoringComment } from "../migration/sources.ts";
 import { requireSupportedVersion } from "../postgres/pools.ts";
-import { isDatabaseError, isOutage } from "../errors/databaseErrors.ts";
+import { isDatabaseError, isOutage, isRefusedLogin } from "../errors/databaseErrors.ts";
 import { lockSchema } from "../postgres/lockSchema.ts";
 import { exposureWarning } from "../settings/server.ts";
 
@@ -57,7 +57,8 @@ export async function lockValidSchema(
         throw new ConfigError([
           `The database has no schema "${tenant}" of this release: run \`npm run db:migrate\` first`,
         ]);
-      if (!isOutage(error) || Date.now() - started > maxWaitMs) throw error;
+      if (!isOutage(error) || isRefusedLogin(error) || Date.now() - started > maxWaitMs)
+        throw error;
       log.warn({ reason: (error as Error).message }, "start waiting for database");
       await setTimeout(250);
     }

@@ -1,6 +1,6 @@
-import { ConfigError, readConfig } from "../config.ts";
+import { readConfig } from "../config.ts";
 import type { ConstantOverrides } from "../settings/constants.ts";
-import { DatabaseVersionError } from "../postgres/pools.ts";
+import { failureText } from "../errors/failureText.ts";
 import { onStop, reportReady } from "../process/lifecycle.ts";
 import { createLog } from "../process/log.ts";
 import { startWatchdog } from "../process/watchdog.ts";
@@ -51,13 +51,7 @@ export async function runWorkerProcess(
     });
     process.exit(1);
   } catch (error) {
-    const isKnown = error instanceof ConfigError || error instanceof DatabaseVersionError;
-    const text = isKnown ? error.message : errorText(error);
-    process.stderr.write(`${text}\n`);
+    process.stderr.write(`${failureText(error)}\n`);
     process.exit(1);
   }
-}
-
-function errorText(error: unknown): string {
-  return error instanceof Error ? (error.stack ?? error.message) : String(error);
 }

@@ -1,4 +1,4 @@
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { cp, mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
@@ -55,6 +55,18 @@ test("npm run db:restore refuses a folder whose manifest is damaged", async () =
   }
 });
 
+test("npm run db:backup leaves no folder when it fails", async () => {
+  const place = join(folder, "failed");
+  const { code, output } = await runCommand("src/commands/backup.ts", [place], {
+    DATABASE_URL: other.url,
+  });
+  expect({ code, output }).toEqual({
+    code: 2,
+    output: 'This database has no schema "backoffice" of this service\n',
+  });
+  await expect(stat(place)).rejects.toMatchObject({ code: "ENOENT" });
+});
+
 test("npm run db:restore restores every row and every waiting job of a backup", async () => {
   const { pool } = database;
   await pool.query("select enqueue_job('settle_jobs', '{}', 'backed up')");
@@ -107,6 +119,27 @@ test("npm run db:restore replaces what an interrupted restore left, on which no 
   } finally {
     await empty.drop();
   }
+});
+
+test("npm run db:restore names the release that can restore a backup", async () => {
+  const place = join(folder, "of another release");
+  await cp(join(folder, "first"), place, { recursive: true });
+  const file = join(place, "backup.json");
+  const manifest = JSON.parse(await readFile(file, "utf8")) as Record<string, unknown>;
+  expect(manifest).toMatchObject({
+    release: expect.stringMatching(/^\d+\.\d+\.\d+$/),
+    lastMigration: expect.stringMatching(/^\d{4}_\w+\.sql$/),
+  });
+  const older = { release: "0.0.9", lastMigration: "0003_before.sql", stamp: "other" };
+  await writeFile(file, JSON.stringify({ ...manifest, ...older }));
+  await other.pool.query("drop schema backoffice cascade");
+  const { code, output } = await runCommand("src/commands/restore.ts", [place], {
+    DATABASE_URL: other.url,
+  });
+  expect(output).toContain(
+    "The backup is of another release: restore it with release 0.0.9, whose last migration is 0003_before.sql, and then migrate",
+  );
+  expect(code).toBe(2);
 });
 
 test("npm run db:restore refuses a backup with a changed file", async () => {

@@ -16,6 +16,8 @@ beforeAll(async () => {
     format: "back-office backup 1",
     tenant: "backoffice",
     stamp: "1",
+    release: "0.1.0",
+    lastMigration: "0001_first.sql",
     postgres: "18",
     takenAt: "now",
     tables: [],

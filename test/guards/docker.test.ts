@@ -5,8 +5,9 @@ import { describe, expect, it } from "@jest/globals";
 import { DockerfileParser } from "dockerfile-ast";
 import { parse } from "yaml";
 import { z } from "zod";
-import { settings } from "../../src/config.ts";
+import { settingGroups, settings } from "../../src/config.ts";
 import { nodeFlags } from "../../src/process/heap.ts";
+import type { SettingGroup } from "../../src/settings/types.ts";
 
 const read = (name: string) => readFileSync(join(import.meta.dirname, "../..", name), "utf8");
 
@@ -62,7 +63,7 @@ describe("docker-compose.yml", () => {
     ]);
     expect(Object.keys(volumes).toSorted()).toEqual(["backups", "postgres", "s3", "typesense"]);
     expect(own.map(([name, { command }]) => [name, command])).toEqual([
-      ["migrate", ["node", "src/migration/migrate.ts"]],
+      ["migrate", ["node", "src/migration/migrate.ts", "--accept-newer"]],
       ["server", ["node", ...nodeFlags, "src/server.ts"]],
       ["worker", ["node", ...nodeFlags, "src/worker.ts"]],
     ]);
@@ -83,15 +84,44 @@ describe("docker-compose.yml", () => {
         (_all, variable: string, kind: string, rest: string) =>
           kind === "-" ? rest : example.get(variable) || (secrets[variable] ?? "filled"),
       );
+      // An empty variable counts as one that is not set.
+      if (filled === "") continue;
       const setting = settings[name as keyof typeof settings];
       expect({ name, ok: setting.schema.safeParse(filled).success }).toEqual({ name, ok: true });
     }
   });
 
+  it.each([
+    ["server", "server"],
+    ["worker", "worker"],
+    ["migrate", "migration"],
+  ] as const)("passes on to %s the settings that it reads", (name, reader) => {
+    const fixed = [
+      // The image sets them, and the ports inside the containers are fixed.
+      ["NODE_ENV", "HOST", "PORT", "METRICS_PORT", "SHUTDOWN_TIMEOUT_SECONDS"],
+      // For test runs.
+      ["ENABLE_E2E_TEST_MODE", "PRODUCT_SYNC_RECORDER_URL"],
+      name === "server" ? ["DATABASE_OWNER_URL"] : [],
+    ].flat();
+    const read = settingGroups.flatMap((group: SettingGroup) =>
+      Object.entries(group.settings)
+        .filter(([, setting]) => (setting.usedBy ?? group.usedBy).includes(reader))
+        .map(([setting]) => setting),
+    );
+    const passed = Object.keys(services[name]?.environment ?? {});
+    expect(read.filter((setting) => !passed.includes(setting) && !fixed.includes(setting))).toEqual(
+      [],
+    );
+  });
+
   it("gives server and worker only their own database logins", () => {
     const logins = own.map(([name, { environment }]) => [
       name,
-      [...JSON.stringify(environment).matchAll(/postgres:\/\/(\w+):/g)].map(([, user]) => user),
+      [
+        ...JSON.stringify(environment).matchAll(
+          /postgres:\/\/(?:\$\{OFFICE_(?:SERVER|WORKER)_LOGIN:-)?(\w+)\}?:/g,
+        ),
+      ].map(([, user]) => user),
     ]);
     expect(Object.fromEntries(logins)).toEqual({
       migrate: ["office_admin", "office_server", "office_worker"],
@@ -162,7 +192,7 @@ describe("docker-compose.yml", () => {
       for (const [name, value] of Object.entries(environment))
         // The address of another container is no secret.
         if (/PASSWORD|KEY|URL|SECRET/.test(name) && !/^http:\/\/[a-z0-9]+:\d+$/.test(value))
-          expect(value).toMatch(/\$\{\w+:\?/);
+          expect(value).toMatch(/\$\{\w+:\?|^\$\{\w+:-\}$/);
   });
 });
 

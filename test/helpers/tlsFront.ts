@@ -15,11 +15,12 @@ export async function startTlsFront(
   certificate: { key: string; cert: string },
 ): Promise<TlsFront> {
   const url = new URL(target);
+  const [port, host] = [Number(url.port), url.hostname];
   const open = new Set<TLSSocket>();
   const server = createServer(certificate, (outer) => {
     open.add(outer);
     outer.once("close", () => open.delete(outer));
-    const inner = connect(Number(url.port), url.hostname);
+    const inner = connect(port, host);
     // An error or the end of one side closes the other.
     pipeline(outer, inner, outer, () => undefined);
   });

@@ -2,6 +2,7 @@ import { readFile, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import type { TestDatabase } from "../helpers/database.ts";
+import { runCommand } from "../helpers/commands/run.ts";
 import { createDatabase } from "../helpers/database.ts";
 import type { ExtraSqlDir } from "../helpers/migration/extraSqlDir.ts";
 import { createExtraSqlDir, runMigrate } from "../helpers/migration/extraSqlDir.ts";
@@ -64,6 +65,33 @@ describe("the migrate command", () => {
       `  - 0002_vat.sql was applied on ${today} and is missing: restore it, and write a new migration to undo what it did`,
     );
     expect(code).toBe(1);
+  });
+
+  test("leaves the database of a newer release as it is with --accept-newer", async () => {
+    await rm(pathOf("0002_vat.sql"));
+    expect((await migrate()).output).toContain(
+      "you roll back, leave the database as it is: --accept-newer",
+    );
+    const accepting = () => runMigrate(database.url, own.path, ["--accept-newer"]);
+    expect(await accepting()).toEqual({
+      code: 0,
+      output: "A newer release has migrated this database (0002_vat.sql): nothing was changed\n",
+    });
+    const { rows } = await database.pool.query("select name from own_schema_migrations");
+    expect(rows).toHaveLength(2);
+
+    const env = { DATABASE_URL: database.url, DATABASE_EXTRA_SQL_DIR: own.path };
+    const doctor = await runCommand("src/commands/doctor.ts", [], env);
+    expect(doctor.output).toMatch(
+      /^WARNING a newer release has migrated the schema "backoffice": 0002_vat\.sql\n +-> Servers and workers of this release work with it/m,
+    );
+
+    // An edited file is not the mark of a newer release.
+    await writeFile(pathOf("0001_first.sql"), "-- The first.\nselect 3;");
+    expect(await accepting()).toMatchObject({
+      code: 1,
+      output: expect.not.stringContaining("--accept-newer"),
+    });
   });
 
   test("rejects an applied migration that was renamed", async () => {

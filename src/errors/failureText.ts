@@ -1,0 +1,9 @@
+import { isOutage, outageText } from "./databaseErrors.ts";
+import { OperatorError } from "../text/OperatorError.ts";
+
+/** What a terminal shows of the failure that ended a process or a command; with a stack when it is a defect. */
+export function failureText(error: unknown): string {
+  if (error instanceof OperatorError) return error.message;
+  if (isOutage(error)) return outageText("The database", error);
+  return error instanceof Error ? (error.stack ?? error.message) : String(error);
+}

@@ -1,0 +1,96 @@
+import { afterAll, beforeAll, expect, test } from "@jest/globals";
+import { migrate } from "../../src/migration/migrate.ts";
+import { type Cluster, startCluster } from "../helpers/cluster.ts";
+import { runCommand } from "../helpers/commands/run.ts";
+import { send } from "../helpers/http.ts";
+import { startServerProcess } from "../helpers/service.ts";
+import { waitFor } from "../helpers/waitFor.ts";
+
+let cluster: Cluster;
+
+beforeAll(async () => {
+  cluster = await startCluster();
+  await migrate(
+    {
+      ownerUrl: cluster.database.url,
+      tenant: "backoffice",
+      loginUrls: [as("office_server", "first"), as("office_worker", "first")],
+    },
+    () => {},
+  );
+});
+afterAll(() => cluster.database.drop());
+
+function as(login: string, password: string): string {
+  const address = new URL(cluster.database.url);
+  address.username = login;
+  address.password = password;
+  return address.href;
+}
+
+test("a running server answers 503 while the database refuses its login", async () => {
+  const { pool, url } = cluster.database;
+  const server = await startServerProcess({
+    database: { ...cluster.database, url: as("office_server", "first") },
+  });
+  try {
+    const { token } = await server.login(["users.read"]);
+    const users = () => server.ask("{ users { id } }", { token });
+    expect(await users()).toMatchObject({ status: 200 });
+    await pool.query("alter role office_server password 'second'");
+    await pool.query(
+      "select pg_terminate_backend(pid, 10000) from pg_stat_activity where usename = 'office_server'",
+    );
+    // The connections that have just closed are an outage as well.
+    await waitFor("a refused login in the log", async () => {
+      await users();
+      return server.output().includes("database login refused");
+    });
+    expect(await users()).toMatchObject({
+      status: 503,
+      errors: [
+        {
+          message: "The database cannot be reached: try again in a moment",
+          extensions: { code: "UNAVAILABLE" },
+        },
+      ],
+    });
+    expect((await send(server.url, { method: "GET", path: "/readyz" })).status).toBe(503);
+    expect(server.output()).not.toContain(url);
+
+    await pool.query("alter role office_server password 'first'");
+    await waitFor("an answer", async () => (await users()).status === 200);
+  } finally {
+    await server.stop();
+  }
+});
+
+test.each([
+  ["src/server.ts", []],
+  ["src/worker.ts", []],
+  ["src/migration/migrate.ts", []],
+  ["src/commands/backup.ts", ["/nowhere/backup"]],
+  ["src/commands/jobs.ts", ["list"]],
+  ["src/commands/verifyAudit.ts", []],
+])("%s %j says that the database refuses its login, and what to do", async (script, args) => {
+  const exitCode = /server|worker/.test(script) ? 1 : 2;
+  const wrong = as("office_owner", "wrong");
+  expect(await runCommand(script, args, { DATABASE_URL: wrong })).toEqual({
+    code: exitCode,
+    output: [
+      'The database refuses the login: password authentication failed for user "office_owner"',
+      "Check the login's name and password; `npm run db:migrate` sets the passwords of office_server and office_worker",
+      "",
+    ].join("\n"),
+  });
+  const elsewhere = new URL(cluster.database.url);
+  elsewhere.pathname = "/no_such_database";
+  expect(await runCommand(script, args, { DATABASE_URL: elsewhere.href })).toEqual({
+    code: exitCode,
+    output: [
+      'The database refuses the login: database "no_such_database" does not exist',
+      "Create the database, then run `npm run db:migrate`",
+      "",
+    ].join("\n"),
+  });
+});
