@@ -18675,6 +18675,32 @@ $function$;
 grant execute on function unknown_in_page(text[],text[]) to office_worker;
 comment on function unknown_in_page(text[],text[]) is 'The numbers that are not stored yet.';
 
+CREATE OR REPLACE FUNCTION unlink_user_logins(user_id uuid)
+ RETURNS users
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
+AS $function$
+declare
+  v_user users;
+begin
+  perform require_permission('users.update');
+  v_user := changeable_user(unlink_user_logins.user_id);
+  -- The person whom a provider next confirms for the address gets all permissions of the user.
+  perform require_grantable(user_permissions(v_user.id));
+  delete from user_identities i where i.user_id = v_user.id;
+  if not found then
+    perform fail('OF409', 'The user is linked with no account at an identity provider', '{"path": ["userId"]}');
+  end if;
+  return v_user;
+end;
+$function$;
+grant execute on function unlink_user_logins(uuid) to office_api;
+
+comment on function unlink_user_logins(uuid) is '@guard users.update
+@action bad unless erased_at
+Forgets the accounts at identity providers by which a user logs in, such as after the account was made anew there. The next login matches the user by a verified e-mail address again. Sessions continue. The caller must hold the permissions of the user.';
+
 CREATE OR REPLACE FUNCTION unread_notification_count()
  RETURNS integer
  LANGUAGE plpgsql

@@ -129,7 +129,26 @@ comment on function deactivate_user is '@guard users.update
 @action bad if is_active
 Deactivates a user and ends the user''s sessions, API tokens and calendar feeds, and pending invitations sent by the user. The caller must hold the permissions of the user. Only `activateUser` reactivates the user; an invitation cannot.';
 
-grant execute on function update_user, activate_user, deactivate_user to office_api;
+create or replace function unlink_user_logins(user_id uuid) returns users as $$
+declare
+  v_user users;
+begin
+  perform require_permission('users.update');
+  v_user := changeable_user(unlink_user_logins.user_id);
+  -- The person whom a provider next confirms for the address gets all permissions of the user.
+  perform require_grantable(user_permissions(v_user.id));
+  delete from user_identities i where i.user_id = v_user.id;
+  if not found then
+    perform fail('OF409', 'The user is linked with no account at an identity provider', '{"path": ["userId"]}');
+  end if;
+  return v_user;
+end;
+$$ language plpgsql volatile security definer set search_path from current;
+comment on function unlink_user_logins is '@guard users.update
+@action bad unless erased_at
+Forgets the accounts at identity providers by which a user logs in, such as after the account was made anew there. The next login matches the user by a verified e-mail address again. Sessions continue. The caller must hold the permissions of the user.';
+
+grant execute on function update_user, activate_user, deactivate_user, unlink_user_logins to office_api;
 
 -- A user who was active before keeps roles and history; only `users.update` reactivates them.
 create or replace function tg_users__close_invitations() returns trigger as $$

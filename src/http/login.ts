@@ -195,7 +195,7 @@ export function login(options: LoginOptions): Router {
       const details = {
         provider: provider.id,
         problem: problem.title,
-        err: toLogFields(problem.cause),
+        ...(problem.cause !== undefined && { err: toLogFields(problem.cause) }),
       };
       (currentScope()?.log ?? log).warn(details, "login failed");
       problem.again = loginAddress(destination);

@@ -347,6 +347,18 @@ describe("the catalogue of the console", () => {
           },
         ],
       },
+      {
+        field: "unlinkUserLogins",
+        argument: "userId",
+        title: "Unlink user logins",
+        description:
+          "Forgets the accounts at identity providers by which a user logs in, such as after the account was made anew there.",
+        isHarmful: true,
+        onlyIf: null,
+        unless: "erasedAt",
+        arguments: [],
+        ...plain,
+      },
     ]);
     const reader = await catalogueFor(["users.read"]);
     expect(named(reader.entities, "users")?.actions).toEqual([]);

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { type FakeProvider, startFakeProvider } from "../helpers/fakeProvider.ts";
 import { auditOf, codeOf, exchange, fullLogin, startLoginService } from "../helpers/loginFlow.ts";
 import { address, count, invite, makeUser, verified } from "../helpers/loginPeople.ts";
+import { runCommand } from "../helpers/commands/run.ts";
 import type { Service } from "../helpers/service.ts";
 
 let fake: FakeProvider;
@@ -189,5 +190,74 @@ describe("a person who cannot log in", () => {
     // An earlier code is also invalid after a reactivation.
     await service.database.pool.query("update users set is_active = true where id = $1", [id]);
     expect((await exchange(service, code)).errors?.[0]?.extensions.code).toBe("UNAUTHENTICATED");
+  });
+});
+
+describe("a person with a new account at the provider", () => {
+  /** Someone who has logged in once, and the claims of the new account. */
+  async function moved(permissions: string[] = []) {
+    const email = address();
+    await service.login(permissions, email);
+    await codeOf(await fullLogin(service, fake, { claims: verified(email) }));
+    const { rows } = await service.database.pool.query<{ id: string }>(
+      "select id from users where email = $1",
+      [email],
+    );
+    return { id: rows[0]?.id ?? "", claims: verified(email) };
+  }
+  const logIn = (claims: ReturnType<typeof verified>) => fullLogin(service, fake, { claims });
+  const unlink = (id: string, token: string) =>
+    service.ask(`mutation ($id: ID!) { unlinkUserLogins(userId: $id) { id } }`, {
+      token,
+      variables: { id },
+    });
+
+  test("logs in after an administrator has unlinked the former one", async () => {
+    const { id, claims } = await moved();
+    expect((await logIn(claims)).status).toBe(403);
+    const { token } = await service.login(["users.update", "users.read"]);
+    expect(await unlink(id, token)).toMatchObject({ data: { unlinkUserLogins: { id } } });
+    await codeOf(await logIn(claims));
+    const { rows } = await service.database.pool.query(
+      "select operation from audit_log where entity_type = 'UserIdentity' and coalesce(after, before) ->> 'userId' = $1 order by id",
+      [id],
+    );
+    expect(rows.map(({ operation }) => operation as string)).toEqual([
+      "CREATE",
+      "DELETE",
+      "CREATE",
+    ]);
+  });
+
+  test("is not unlinked by a caller who lacks the user's permissions", async () => {
+    const { id, claims } = await moved(["campaigns.delete"]);
+    const { token } = await service.login(["users.update", "users.read"]);
+    expect((await unlink(id, token)).errors?.[0]).toMatchObject({
+      extensions: { code: "FORBIDDEN" },
+    });
+    expect((await logIn(claims)).status).toBe(403);
+    const { token: all } = await service.login(["users.update", "users.read", "campaigns.delete"]);
+    expect((await unlink(id, all)).errors).toBeUndefined();
+    expect((await unlink(id, all)).errors?.[0]).toMatchObject({
+      message: "The user is linked with no account at an identity provider",
+      extensions: { code: "CONFLICT", path: ["userId"] },
+    });
+  });
+
+  test("logs in after npm run identities has unlinked all users of the issuer", async () => {
+    const { claims } = await moved();
+    const identities = (...args: string[]) =>
+      runCommand("src/commands/identities.ts", args, { DATABASE_URL: service.database.url });
+    const listed = (await identities("list")).output;
+    const issuer = /^(\S+) {2}\d+ users, the last one linked /m.exec(listed)?.[1] ?? "";
+    expect(await identities("unlink", "--issuer", "https://other.example")).toEqual({
+      code: 2,
+      output: `No user is linked with https://other.example; the issuers are ${issuer}\n`,
+    });
+    expect((await logIn(claims)).status).toBe(403);
+    expect((await identities("unlink", "--issuer", issuer)).output).toMatch(
+      /^\d+ users are no longer linked with /,
+    );
+    await codeOf(await logIn(claims));
   });
 });

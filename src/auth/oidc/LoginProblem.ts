@@ -27,7 +27,7 @@ const refusals: Record<string, string> = {
     "Your provider has not verified your e-mail address. Verify it there, then log in again.",
   invitation_expired: "Your invitation is no longer valid. Ask for a new one.",
   inactive: `Your account is not active. ${askAdministrator}`,
-  other_identity: `Your e-mail address belongs to an account that logs in with another identity. ${askAdministrator}`,
+  other_identity: `Your e-mail address belongs to an account that logs in with another identity. Ask an administrator to unlink the former one.`,
 };
 
 /** The problem for a reason that `complete_login` returned. */

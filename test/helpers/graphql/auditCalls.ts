@@ -118,6 +118,14 @@ export const preparations: Readonly<Record<string, Preparation>> = {
     sql: `with made as (insert into users (email, is_active) values ('leaves@example.com', true) returning id)
       select jsonb_build_object('userId', id) as variables from made`,
   },
+  unlinkUserLogins: {
+    sql: `with made as (insert into users (email) values ('moves@example.com') returning id),
+        linked as (
+          insert into user_identities (user_id, issuer, subject, email)
+          select id, 'https://login.example.com', 'moves', 'moves@example.com' from made
+        )
+      select jsonb_build_object('userId', id) as variables from made`,
+  },
   deleteAiConversation: onNew(
     `insert into ai_conversations (id, user_id, title) values ('conversation-leaves', '${own.user}', 'Made')`,
   ),
