@@ -7,12 +7,15 @@ import type { LoginProvider } from "../settings/oidcProviders.ts";
 import type { Config } from "../config.ts";
 import { makeErpClient } from "../gateways/makeErpClient.ts";
 import { makeMailGateway } from "../gateways/makeMailGateway.ts";
+import type { FileStore } from "../gateways/files.ts";
+import { identifyDatabase, isSame, readOwner, refusal } from "../exports/ownBucket.ts";
 import { makeS3Files } from "../gateways/s3Files.ts";
 import { SearchRefusedError } from "../gateways/search.ts";
 import { makeTypesense } from "../gateways/typesense.ts";
 import { isOlderVersion, minEngineVersion, readEngineVersion } from "../search/engineVersion.ts";
 import { messageOf } from "../health/externalSystems.ts";
 import { type Finding, ok, warning, wrong } from "./finding.ts";
+import { withPool } from "./runCommand.ts";
 
 /** Time-out of all requests to one system, in milliseconds. */
 const timeoutMs = 15_000;
@@ -73,6 +76,7 @@ async function files(config: Config): Promise<Finding[]> {
       await store.remove(key);
       return [
         ok(`${name}: a file was written, read and removed`),
+        ...(await ownerOf(store, config)),
         fetched
           ? ok(`${name}: a signed link works`)
           : warning(
@@ -86,6 +90,25 @@ async function files(config: Config): Promise<Finding[]> {
   } finally {
     store.close();
   }
+}
+
+/** Whether the bucket belongs to the database of the settings. */
+async function ownerOf(
+  store: FileStore,
+  { database, files: { bucket } }: Config,
+): Promise<Finding[]> {
+  const { workerUrl } = database;
+  if (workerUrl === undefined) return [];
+  const owner = await readOwner(store);
+  if (owner === null) return [ok(`bucket ${bucket}: the first worker takes it`)];
+  // The check of the database reports when it does not answer.
+  const own = await withPool(database, workerUrl, "office_worker", identifyDatabase).catch(
+    () => null,
+  );
+  if (own === null) return [];
+  if (isSame(owner, own)) return [ok(`bucket ${bucket}: belongs to this database`)];
+  const [problem = "", ...advice] = refusal(bucket, owner, own).split("\n");
+  return [wrong(problem, advice.join(" "))];
 }
 
 async function search(config: Config): Promise<Finding[]> {

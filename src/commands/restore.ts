@@ -84,7 +84,7 @@ await runCommand(command, async (config, { positionals }) => {
   console.log(
     [
       `Restored the backup of ${manifest.takenAt}. Check it with \`npm run audit:verify\` and \`npm run doctor\`.`,
-      "If the live system still runs, set another bucket, search prefix and mail server before you start a worker on this database.",
+      "If the live system still runs, set another bucket, search prefix and mail server before you start a worker on this database. If this database takes its place, run `npm run files:claim`.",
     ].join("\n"),
   );
   return 0;

@@ -66,7 +66,10 @@ export async function loadConsole(options: ConsoleOptions): Promise<Console> {
   const router = Router();
   router.get("/admin{/*path}", async (request, response) => {
     if (reloads) build = await currentBuild(folder, build);
-    if (!build) throw notFound("The console is not built: run npm run admin:build, before npm prune --omit=dev");
+    if (!build)
+      throw notFound(
+        "The console is not built: run npm run admin:build, before npm prune --omit=dev",
+      );
     const name = decodeURI(request.path).replace(/^\/admin\/?/i, "");
     const file = build.files.get(name);
     const isHashed = name.startsWith("assets/");

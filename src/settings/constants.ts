@@ -73,6 +73,8 @@ export const constants = {
     timeoutMs: 30_000,
     /** Every S3 store serves `endpoint/bucket`; a host name for each bucket needs DNS and certificates. */
     forcePathStyle: true,
+    /** How long a check of the bucket's owner counts. */
+    ownerCheckMs: 30_000,
   },
   exports: {
     /** Always fewer than EXPORT_CONCURRENCY, unless that is 1. */

@@ -8,6 +8,12 @@ import { ConfigError } from "../config.ts";
 import { poolFor, requireSupportedVersion } from "../postgres/pools.ts";
 import { makeErpClient } from "../gateways/makeErpClient.ts";
 import { makeMailGateway } from "../gateways/makeMailGateway.ts";
+import {
+  BucketOwnerError,
+  type OwnBucket,
+  identifyDatabase,
+  ownBucket,
+} from "../exports/ownBucket.ts";
 import { makeS3Files } from "../gateways/s3Files.ts";
 import { makeRegistry } from "../metrics/makeRegistry.ts";
 import { startOperationsServer } from "../metrics/operationsServer.ts";
@@ -30,6 +36,8 @@ import type { TaskDefinition } from "./queue/defineTask.ts";
 const role = "office_worker";
 // A worker is declared dead after this many missed heartbeats.
 const maxMissedHeartbeats = 6;
+// How long a start waits for the object store, in milliseconds.
+const bucketCheckMs = 5_000;
 // Taking jobs may fail for this long while the heartbeat succeeds.
 const maxFailingMs = 10_000;
 
@@ -53,7 +61,8 @@ interface WorkerOptions {
 
 /**
  * Starts taking jobs. Resolves after the first heartbeat.
- * @throws ConfigError when no database is configured; the database's error when it is unreachable
+ * @throws ConfigError when no database is configured; BucketOwnerError when the bucket belongs to another one; the
+ * database's error when it is unreachable
  */
 export async function startWorker({
   config,
@@ -114,7 +123,14 @@ export async function startWorker({
   });
   systems.add({ name: "local disk", storage: "local disk" });
   const registry = makeRegistry(systems, config.metrics.workerPort);
-  const files = makeS3Files(config.files);
+  const files = ownBucket(makeS3Files(config.files), config.files, () =>
+    identifyDatabase(operationsPool),
+  );
+  if (config.files.endpoint !== undefined)
+    await checkBucket(files, log, ended.resolve).catch(async (error: unknown) => {
+      await endPools(pools);
+      throw error;
+    });
   const mail = makeMailGateway(config);
   if (mail.check) systems.add({ name: "mail", check: mail.check });
   const environment = {
@@ -228,6 +244,23 @@ function registrationPlugin(heartbeat: Heartbeat): GraphileConfig.Plugin {
       },
     },
   };
+}
+
+/**
+ * A worker on a copy of the live database must take no job. A store that does not answer in time delays no start: the
+ * bucket is checked again before a file is deleted.
+ */
+async function checkBucket(
+  files: OwnBucket,
+  log: Logger,
+  onLateRefusal: (refusal: Error) => void,
+): Promise<void> {
+  const checked = files.requireOwn().catch((error: unknown) => {
+    if (error instanceof BucketOwnerError) throw error;
+    log.warn({ err: error }, "owner of the bucket not checked");
+  });
+  checked.catch(onLateRefusal);
+  await waitAtMost(checked, bucketCheckMs);
 }
 
 async function waitAtMost(work: Promise<unknown>, ms: number): Promise<void> {

@@ -1,0 +1,77 @@
+import { Readable } from "node:stream";
+import { afterAll, beforeAll, expect, test } from "@jest/globals";
+import { readConfig } from "../../src/config.ts";
+import { ownerKey, readOwner } from "../../src/exports/ownBucket.ts";
+import type { FileStore } from "../../src/gateways/files.ts";
+import { makeS3Files } from "../../src/gateways/s3Files.ts";
+import { runCommand } from "../helpers/commands/run.ts";
+import { type TestDatabase, createDatabase } from "../helpers/database.ts";
+import { type TestFiles, startTestFiles } from "../helpers/fileServer.ts";
+import { endWorkers, startWorkerProcess } from "../helpers/workers/workerProcess.ts";
+import { waitFor } from "../helpers/waitFor.ts";
+
+// A bucket belongs to one database: its copies must not delete files there.
+
+let live: TestDatabase;
+let copy: TestDatabase;
+let files: TestFiles;
+let store: FileStore;
+
+beforeAll(async () => {
+  [live, copy, files] = await Promise.all([createDatabase(), createDatabase(), startTestFiles()]);
+  store = makeS3Files(readConfig(files.env()).files);
+  await startWorkerProcess(live.url, files.env(), {
+    constants: { files: { ownerCheckMs: 0 } },
+  });
+});
+afterAll(async () => {
+  await endWorkers();
+  store.close();
+  await files.stop();
+  await Promise.all([live.drop(), copy.drop()]);
+});
+
+const envOf = (database: TestDatabase) => ({ ...files.env(), DATABASE_URL: database.url });
+const nameOf = ({ url }: TestDatabase) => new URL(url).pathname.slice(1);
+
+test("the first worker takes the bucket, and a worker of another database does not start there", async () => {
+  expect(await readOwner(store)).toMatchObject({ name: nameOf(live) });
+  const { code, output } = await runCommand("src/worker.ts", [], envOf(copy));
+  expect(code).toBe(1);
+  expect(output).toContain(
+    `The bucket back-office belongs to another database: "${nameOf(live)}" (`,
+  );
+  expect(output).toContain(
+    "If this database takes the place of the other one, run `npm run files:claim`.",
+  );
+  const doctor = await runCommand("src/commands/doctor.ts", [], envOf(copy));
+  expect(doctor.output).toMatch(/^WRONG +The bucket back-office belongs to another database: /m);
+  const own = await runCommand("src/commands/doctor.ts", [], envOf(live));
+  expect(own.output).toMatch(/^ok +bucket back-office: belongs to this database$/m);
+});
+
+test("a worker that lost the bucket to another database deletes no file there", async () => {
+  const key = "backoffice/exports/orphan.xlsx";
+  await store.write(key, Readable.from(["old"]), AbortSignal.timeout(10_000));
+  const claim = () => runCommand("src/commands/claimFiles.ts", [], envOf(copy));
+  expect((await claim()).output).toMatch(
+    new RegExp(`belongs to "${nameOf(copy)}" .* now; before, to "${nameOf(live)}" `),
+  );
+  expect((await claim()).output).toMatch(/belongs to .* already\n$/);
+  await live.pool.query("insert into stored_files (key, delete_after) values ($1, now())", [key]);
+  await live.pool.query("select enqueue_job('remove_files', '{}', 'lost')");
+  await waitFor("the job to fail", async () => {
+    const { rows } = await live.pool.query<{ error: string }>(
+      "select last_error as error from office_jobs.queue where task = 'remove_files' and last_error is not null",
+    );
+    return rows[0] !== undefined;
+  });
+  expect(await store.read(key)).toEqual(Buffer.from("old"));
+  expect(await readOwner(store)).toMatchObject({ name: nameOf(copy) });
+});
+
+test("a damaged owner of the bucket keeps all workers from deleting", async () => {
+  await store.write(ownerKey, Readable.from(["{"]), AbortSignal.timeout(10_000));
+  const doctor = await runCommand("src/commands/doctor.ts", [], envOf(copy));
+  expect(doctor.output).toMatch(/^WRONG +.*database\.json/m);
+});
