@@ -145,18 +145,20 @@ test("a worker gives up connections on which the database is silent and takes jo
 });
 
 test.each([
-  ["src/commands/jobs.ts", ["list"], "office_jobs.queue", 2],
-  ["src/migration/migrate.ts", [], "office.prepare", 1],
-  ["src/commands/verifyAudit.ts", [], "isolation level repeatable read", 2],
-  ["src/commands/backup.ts", [backupFolder], "copy (select", 2],
-] as const)("%s ends when the database is silent", async (script, args, text, code) => {
+  ["src/commands/jobs.ts", ["list"], "office_jobs.queue"],
+  ["src/migration/migrate.ts", [], "office.prepare"],
+  ["src/commands/verifyAudit.ts", [], "isolation level repeatable read"],
+  ["src/commands/backup.ts", [backupFolder], "copy (select"],
+] as const)("%s ends when the database is silent", async (script, args, text) => {
   void proxy.holdResponsesTo(text);
   const outcome = await runCommand(script, args, {
     DATABASE_URL: proxy.url,
     DATABASE_MAINTENANCE_TIMEOUT_MS: "1000",
   });
-  expect(outcome.output).toMatch(/cannot be reached: .*The database gave no answer for 1000 ms\n$/);
-  expect(outcome.code).toBe(code);
+  expect(outcome.output).toMatch(
+    /cannot be reached: The database gave no answer for 1000 ms\nCheck host/,
+  );
+  expect(outcome.code).toBe(2);
 });
 
 test("the doctor reports a silent database and ends", async () => {
