@@ -4,7 +4,7 @@ const maxResponseBytes = 1024 * 1024;
 
 /** A response exceeded the size limit. */
 export class ResponseTooLargeError extends Error {
-  override name = "AnswerTooLargeError";
+  override name = "ResponseTooLargeError";
 }
 
 /**

@@ -42,7 +42,7 @@ export interface SearchEngineKey {
 
 /**
  * The search engine. Each call is bounded in time and repeatable.
- * @throws SearchEngineError when the engine did not respond, SearchEngineRestingError when the circuit is open,
+ * @throws SearchEngineError when the engine did not respond, SearchEngineCircuitOpenError when the circuit is open,
  *   SearchRefusedError when it rejected the request
  */
 export interface SearchEngine {
@@ -97,7 +97,7 @@ export class SearchEngineError extends Error {
 
 /** The circuit is open after repeated failures; no request was sent. */
 export class SearchEngineCircuitOpenError extends SearchEngineError {
-  override name = "SearchEngineRestingError";
+  override name = "SearchEngineCircuitOpenError";
 }
 
 /** The engine rejected the request. The message is for staff. */

@@ -19,7 +19,7 @@ export interface WorkflowGateway {
   circuit(): Circuit;
   /**
    * Resolves when the workflow has accepted the run. When `signal` aborts, rejects with its reason.
-   * @throws WorkflowRefusedError for a permanent rejection, WorkflowRestingError when the circuit is open,
+   * @throws WorkflowRefusedError for a permanent rejection, WorkflowCircuitOpenError when the circuit is open,
    *   WorkflowError when a retry may succeed
    */
   start(call: ProductSyncCall, options: { signal: AbortSignal; log: Logger }): Promise<void>;
@@ -44,7 +44,7 @@ export class WorkflowBusyError extends WorkflowError {
 
 /** The circuit is open after repeated failures; no request was sent. */
 export class WorkflowCircuitOpenError extends WorkflowError {
-  override name = "WorkflowRestingError";
+  override name = "WorkflowCircuitOpenError";
 }
 
 /** The workflow rejected the run permanently. The message is for staff. */

@@ -40,9 +40,10 @@ export function readCommandLine<const Options extends ParseArgsOptionsConfig>(
   } catch (error) {
     const { message, code } = error as Error & { code?: string };
     if (!code?.startsWith("ERR_PARSE_ARGS")) throw error;
-    const unknown = /^Unknown option '-*([\w-]+)/.exec(message)?.[1];
+    const unknown = /^Unknown option '([\w-]+)/.exec(message)?.[1];
+    const known = Object.keys(options).map((name) => `--${name}`);
     const problem = unknown
-      ? `There is no option --${unknown}${didYouMean(unknown, Object.keys(options))}`
+      ? `There is no option ${unknown}${didYouMean(unknown, known)}`
       : // The first sentence names the option; the others are about command lines in general.
         (message.split(". ")[0] ?? message);
     throw new UsageError(problem, usage);

@@ -390,7 +390,8 @@ describe("the actions of a row", () => {
         await page.keyboard.press(".");
         await page.getByRole("menuitem", { name: "Deactivate user" }).waitFor();
         await page.getByRole("menuitem", { name: "Hand over" }).waitFor();
-        expect(await page.getByRole("menuitem").count()).toBe(3);
+        await page.getByRole("menuitem", { name: "Unlink user logins" }).waitFor();
+        expect(await page.getByRole("menuitem").count()).toBe(4);
         await show("record-actions");
         // Below "Create user API token".
         await page.keyboard.press("ArrowDown");

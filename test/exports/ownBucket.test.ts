@@ -75,3 +75,12 @@ test("a damaged owner of the bucket keeps all workers from deleting", async () =
   const doctor = await runCommand("src/commands/doctor.ts", [], envOf(copy));
   expect(doctor.output).toMatch(/^WRONG +.*database\.json/m);
 });
+
+test("npm run files:claim says when the store does not answer", async () => {
+  const { code, output } = await runCommand("src/commands/claimFiles.ts", [], {
+    ...envOf(live),
+    S3_ENDPOINT: "http://127.0.0.1:9",
+  });
+  expect(output).toMatch(/^The file store cannot be reached: .*\n$/);
+  expect(code).toBe(2);
+});

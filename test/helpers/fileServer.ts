@@ -8,6 +8,7 @@ import {
   S3ServiceException,
 } from "@aws-sdk/client-s3";
 import { readConfig } from "../../src/config.ts";
+import { ownerKey } from "../../src/exports/ownBucket.ts";
 import type { ConstantOverrides } from "../../src/settings/constants.ts";
 import { startFileServer } from "../../dev/emulators/fileServer.ts";
 import type { FileStore } from "../../src/gateways/files.ts";
@@ -24,7 +25,7 @@ export interface TestFiles {
     settings?: Record<string, string>,
     constants?: ConstantOverrides["files"],
   ): FileStore;
-  /** The keys of all files and of all unfinished uploads. */
+  /** The keys of all files and of all unfinished uploads, without the object that names the bucket's owner. */
   content(): Promise<{ files: string[]; unfinished: string[] }>;
   /** A client with the store's key. */
   client(): S3Client;
@@ -63,7 +64,10 @@ export async function startTestFiles(folder?: string): Promise<TestFiles> {
       const files = await client.send(new ListObjectsV2Command({ Bucket })).catch(orNone);
       const uploads = await client.send(new ListMultipartUploadsCommand({ Bucket })).catch(orNone);
       return {
-        files: (files?.Contents ?? []).map(({ Key }) => Key ?? "").toSorted(),
+        files: (files?.Contents ?? [])
+          .map(({ Key }) => Key ?? "")
+          .filter((key) => key !== ownerKey)
+          .toSorted(),
         unfinished: (uploads?.Uploads ?? []).map(({ Key }) => Key ?? "").toSorted(),
       };
     },

@@ -83,10 +83,13 @@ test.each([
       "",
     ].join("\n"),
   });
+});
+
+test("a server says that its database does not exist", async () => {
   const elsewhere = new URL(cluster.database.url);
   elsewhere.pathname = "/no_such_database";
-  expect(await runCommand(script, args, { DATABASE_URL: elsewhere.href })).toEqual({
-    code: exitCode,
+  expect(await runCommand("src/server.ts", [], { DATABASE_URL: elsewhere.href })).toEqual({
+    code: 1,
     output: [
       'The database refuses the login: database "no_such_database" does not exist',
       "Create the database, then run `npm run db:migrate`",

@@ -124,9 +124,9 @@ describe("the migrate command", () => {
   test("rejects an unknown option", async () => {
     const { code, output } = await migrate("--allow-braking");
     expect(output).toContain(
-      'The migrate command has no option "--allow-braking", only --allow-breaking and --caller-restarts',
+      "There is no option --allow-braking (did you mean `--allow-breaking`?)\nUsage: npm run db:migrate -- ",
     );
-    expect(code).toBe(1);
+    expect(code).toBe(2);
   });
 
   test("warns of a function that was already broken, and continues", async () => {

@@ -57,7 +57,7 @@ export interface JobContext<Input> extends JobScope {
 
 /** The attempt ended early; the job is queued again and no attempt was consumed. */
 export class JobRequeuedError extends Error {
-  override name = "JobGivenBackError";
+  override name = "JobRequeuedError";
 }
 
 /** Creates a task from its dependencies. */

@@ -2,7 +2,7 @@ import { Logger as QueueLogger } from "graphile-worker";
 import type { Logger } from "pino";
 import { describeOutage, isOutage } from "../../errors/databaseErrors.ts";
 
-const quiet = new Set(["LostOwnershipError", "JobGivenBackError"]);
+const quiet = new Set(["LostOwnershipError", "JobRequeuedError"]);
 
 /**
  * Writes the queue's log lines to the service's log. Of a job it logs id, task, tenant and correlation id, never the

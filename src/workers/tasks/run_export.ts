@@ -23,7 +23,7 @@ const maxInteger = 2 ** 31 - 1;
 
 /** The export was cancelled or deleted. */
 class ExportCancelledError extends Error {
-  override name = "UnwantedError";
+  override name = "ExportCancelledError";
 }
 
 /**
