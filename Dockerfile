@@ -28,6 +28,6 @@ USER node
 EXPOSE 4000
 # A server answers at its port, a worker at the one of its metrics.
 HEALTHCHECK --interval=10s --timeout=5s --start-period=30s --retries=3 \
-  CMD ["node", "-e", "const ports = [process.env.PORT, 1 + Number(process.env.METRICS_PORT || 9464)]; const ask = async (port) => { if (!(await fetch('http://127.0.0.1:' + port + '/healthz')).ok) throw 0; }; Promise.any(ports.map(ask)).then(() => process.exit(0), () => process.exit(1))"]
+  CMD ["node", "-e", "const ports = [process.env.PORT, 1 + (Number(process.env.METRICS_PORT) || 9464)]; const ask = async (port) => { if (!(await fetch('http://127.0.0.1:' + port + '/healthz')).ok) throw 0; }; Promise.any(ports.map(ask)).then(() => process.exit(0), () => process.exit(1))"]
 ENTRYPOINT ["tini", "-s", "--"]
 CMD ["node", "--v8-pool-size=1", "--max-semi-space-size=16", "src/server.ts"]

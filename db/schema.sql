@@ -7712,6 +7712,16 @@ begin
 
   if found then
     select * into v_user from users u where u.id = v_linked for update;
+    -- The user may have been unlinked while this waited.
+    if not exists (
+      select from user_identities i
+      where i.issuer = complete_login.issuer and i.subject = complete_login.subject and i.user_id = v_linked
+    ) then
+      v_linked := null;
+    end if;
+  end if;
+
+  if v_linked is not null then
     v_refused := case when v_user.is_active is not true then 'inactive' end;
   elsif complete_login.email is null then
     v_refused := 'no_email';
@@ -18685,9 +18695,14 @@ declare
   v_user users;
 begin
   perform require_permission('users.update');
+  if unlink_user_logins.user_id = current_user_id() then
+    perform require_full_login();
+  end if;
   v_user := changeable_user(unlink_user_logins.user_id);
   -- The person whom a provider next confirms for the address gets all permissions of the user.
   perform require_grantable(user_permissions(v_user.id));
+  -- Logins that have begun end with it.
+  delete from login_codes c where c.user_id = v_user.id;
   delete from user_identities i where i.user_id = v_user.id;
   if not found then
     perform fail('OF409', 'The user is linked with no account at an identity provider', '{"path": ["userId"]}');

@@ -1216,7 +1216,7 @@ Files:
 - Files are in the bucket `S3_BUCKET` of any S3, under the name of the tenant schema:
   `<schema>/exports/<export>/<attempt>.<format>` and `<schema>/workbooks/<id>.xlsx`. Files of an isolated test run are
   under its own schema and are removed with it.
-- The bucket belongs to one deployment. It is created if it is missing and the key may do that.
+- The bucket belongs to one database. It is created if it is missing and the key may do that.
 - The service uses only these features of S3: put, get and delete objects, multi-part uploads and their listing by full
   name, listing by prefix, links signed with version 4. It uses no ACLs, versions, life-cycle rules, or checksums beyond
   that of the signature.

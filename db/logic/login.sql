@@ -89,6 +89,16 @@ begin
 
   if found then
     select * into v_user from users u where u.id = v_linked for update;
+    -- The user may have been unlinked while this waited.
+    if not exists (
+      select from user_identities i
+      where i.issuer = complete_login.issuer and i.subject = complete_login.subject and i.user_id = v_linked
+    ) then
+      v_linked := null;
+    end if;
+  end if;
+
+  if v_linked is not null then
     v_refused := case when v_user.is_active is not true then 'inactive' end;
   elsif complete_login.email is null then
     v_refused := 'no_email';

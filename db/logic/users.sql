@@ -134,9 +134,14 @@ declare
   v_user users;
 begin
   perform require_permission('users.update');
+  if unlink_user_logins.user_id = current_user_id() then
+    perform require_full_login();
+  end if;
   v_user := changeable_user(unlink_user_logins.user_id);
   -- The person whom a provider next confirms for the address gets all permissions of the user.
   perform require_grantable(user_permissions(v_user.id));
+  -- Logins that have begun end with it.
+  delete from login_codes c where c.user_id = v_user.id;
   delete from user_identities i where i.user_id = v_user.id;
   if not found then
     perform fail('OF409', 'The user is linked with no account at an identity provider', '{"path": ["userId"]}');

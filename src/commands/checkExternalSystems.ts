@@ -188,7 +188,11 @@ async function workflow({ workflow: { url } }: Config): Promise<Finding[]> {
   if (url === undefined) return [];
   return checkSystem("product-sync workflow", "Check PRODUCT_SYNC_WORKFLOW_URL", async (signal) => {
     const { hostname, port, protocol } = new URL(url);
-    const socket = createConnection(Number(port) || (protocol === "https:" ? 443 : 80), hostname);
+    const socket = createConnection(
+      Number(port) || (protocol === "https:" ? 443 : 80),
+      // Without the brackets of an IPv6 address.
+      hostname.replace(/^\[|\]$/g, ""),
+    );
     try {
       await once(socket, "connect", { signal });
     } finally {

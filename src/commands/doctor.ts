@@ -1,9 +1,10 @@
 import { stat } from "node:fs/promises";
 import pg from "pg";
-import { newerMigrations } from "../migration/history.ts";
-import { readSources, stampOf } from "../migration/sources.ts";
+import { marksOfNewerRelease } from "../migration/history.ts";
+import { readSources, restoringComment, stampOf } from "../migration/sources.ts";
 import type { Config } from "../config.ts";
-import { connectionAdvice } from "../errors/databaseErrors.ts";
+import { connectionAdvice, messageOf } from "../errors/databaseErrors.ts";
+import { roleOfLogin } from "../postgres/logins.ts";
 import { DatabaseVersionError, poolFor, requireSupportedVersion } from "../postgres/pools.ts";
 import { UsageError } from "../process/commandLine.ts";
 import { lagOf } from "../postgres/replicaLag.ts";
@@ -82,6 +83,11 @@ async function database(config: Config): Promise<Finding[]> {
   const findings: Finding[] = [];
   let looked = false;
   for (const { setting, role, address } of roles) {
+    const own = roleOfLogin(decodeURIComponent(new URL(address).username));
+    if (own !== null && own !== role) {
+      findings.push(ok(`${setting}: not set for ${role} here, where only ${own} logs in`));
+      continue;
+    }
     const pool = poolFor(address, role, 1, timeoutOf(config));
     try {
       await requireSupportedVersion(address);
@@ -99,9 +105,8 @@ async function database(config: Config): Promise<Finding[]> {
       // An old database has no roles and no schema: further checks would say nothing.
       if (error instanceof DatabaseVersionError)
         return [...findings, wrong(`${setting}: ${error.message}`, "Use a newer PostgreSQL")];
-      const { message } = error as Error;
       const needed = role === "office_owner" ? warning : wrong;
-      findings.push(needed(`${setting}: ${message}`, connectionAdvice(error, role)));
+      findings.push(needed(`${setting}: ${messageOf(error)}`, connectionAdvice(error, role)));
     } finally {
       await pool.end();
     }
@@ -143,10 +148,10 @@ async function replica(config: Config): Promise<Finding[]> {
           ),
     ];
   } catch (error) {
-    const { message, code } = error as { message: string; code?: string };
+    const { code } = error as { code?: string };
     return [
       wrong(
-        `${setting}: ${message}`,
+        `${setting}: ${messageOf(error)}`,
         code === "OFR01"
           ? "Use a hot standby of the database of DATABASE_URL"
           : connectionAdvice(error, "office_server"),
@@ -212,12 +217,24 @@ async function schema(
   client: pg.ClientBase,
   { database: { schema: tenant, extraSqlDir } }: Config,
 ): Promise<Finding[]> {
-  const { rows } = await client.query<{ made: boolean; stamp: string | null }>(
-    `select to_regnamespace($1) is not null as made, ${stampOf("$1")} as stamp`,
-    [tenant],
+  const { rows } = await client.query<{
+    made: boolean;
+    stamp: string | null;
+    isRestoring: boolean;
+  }>(
+    `select to_regnamespace($1) is not null as made, ${stampOf("$1")} as stamp,
+       obj_description(to_regnamespace($1), 'pg_namespace') is not distinct from $2 as "isRestoring"`,
+    [tenant, restoringComment],
   );
   const migrate = "Run `npm run db:migrate`";
   if (!rows[0]?.made) return [wrong(`there is no schema "${tenant}"`, migrate)];
+  if (rows[0].isRestoring)
+    return [
+      wrong(
+        `the schema "${tenant}" is being restored, or its restore was interrupted`,
+        "Wait, or run `npm run db:restore` again",
+      ),
+    ];
   const sources = await readSources(extraSqlDir);
   await client.query(`set search_path = ${pg.escapeIdentifier(tenant)}, extensions, pg_temp`);
   const applied = await client.query<{ name: string }>("select name from schema_migrations");
@@ -225,7 +242,7 @@ async function schema(
   const files =
     sources.migrations[0]?.files.map(({ path }) => /([^/\\]+)\.sql$/.exec(path)?.[1] ?? "") ?? [];
   const pending = files.filter((name) => !names.has(name));
-  const newer = await newerMigrations(client, tenant, sources);
+  const newer = await marksOfNewerRelease(client, tenant, sources);
   const violations = await client.query<{ v: string }>(
     "select v from schema_violations() as v limit 5",
   );

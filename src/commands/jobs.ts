@@ -50,10 +50,19 @@ async function list(client: pg.ClientBase): Promise<number> {
   const { rows } = await client.query<DeadJob>(`${dead} order by j.run_at`);
   for (const job of rows)
     console.log(
-      `${job.id}  ${job.task}  ${job.tenant}  ${job.run_at.toISOString()}  ${job.attempts} attempts  ${job.correlation_id ?? "-"}  ${(job.last_error ?? "").split("\n")[0]?.slice(0, 200)}`,
+      `${job.id}  ${job.task}  ${job.tenant}  ${job.run_at.toISOString()}  ${job.attempts} attempts  ${job.correlation_id ?? "-"}  ${shown(job.last_error ?? "")}`,
     );
   console.log(rows.length === 0 ? "No job has failed." : `${rows.length} failed jobs`);
   return 0;
+}
+
+/** The first line of an error of another system, without control characters and logins in addresses. */
+function shown(error: string): string {
+  const [line = ""] = error.split("\n");
+  return line
+    .replaceAll(/\p{Cc}/gu, "?")
+    .replaceAll(/\/\/[^/\s@]*@/g, "//")
+    .slice(0, 200);
 }
 
 /** Notifies the owners of the jobs in the same transaction. */
@@ -78,8 +87,10 @@ async function retry(
     ]);
   await client.query("commit");
   for (const job of rows) console.log(`${job.id}  ${job.task}  will be retried`);
-  if (rows.length > 0) return 0;
-  console.log("No failed job matches.");
+  const missing = (ids ?? []).filter((id) => !rows.some((job) => job.id === id));
+  for (const id of missing) console.log(`${id}  is no failed job`);
+  if (rows.length > 0 && missing.length === 0) return 0;
+  if (rows.length === 0) console.log("No failed job matches.");
   return 1;
 }
 

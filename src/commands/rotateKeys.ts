@@ -29,6 +29,8 @@ await runCommand(command, async (config, { values, positionals }) => {
   if (others.length > 0) throw new UsageError("Choose one kind of keys", command.usage);
   if (now && which !== "search")
     throw new UsageError("--now is for keys of the search only", command.usage);
+  if (write !== undefined && which === "search")
+    throw new UsageError("Search keys are not written to a file", command.usage);
   if (finish && which === "search")
     throw new UsageError("Search keys end by themselves: there is no --finish", command.usage);
   switch (which) {

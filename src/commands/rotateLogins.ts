@@ -77,7 +77,7 @@ export async function rotateLogins(config: Config, file: string | undefined): Pr
     // The comment tells the newer of two logins: `--finish` never ends that one.
     const statements = [...made].flatMap(([role, { login, password }]) => [
       enableLoginSql(login, role, password),
-      `comment on role ${pg.escapeIdentifier(login)} is ${pg.escapeLiteral(`${madeAtPrefix}${new Date().toISOString()}`)}`,
+      `do $$ begin execute format('comment on role %I is %L', '${login}', '${madeAtPrefix}' || to_char(now() at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')); end $$`,
     ]);
     try {
       // One message is one transaction.
@@ -111,15 +111,17 @@ export async function endLogins(config: Config): Promise<string> {
     const ending = [...logins].flatMap(([role, login]) =>
       loginsOf(role).filter((other) => other !== login && open.includes(other)),
     );
-    const newer = await newerLogins(owner, [...logins.values()], ending);
+    const newer = await newerLogins(owner, logins);
     if (newer.length > 0)
       throw new OperatorError(
-        `${newer.join(" and ")} replaced the logins of these settings: run the command with the settings that keys:rotate wrote`,
+        `${newer.join(" and ")} replaced a login of these settings: run the command with all settings that keys:rotate wrote`,
       );
-    const { rows: inUse } = await owner.query<{ login: string; count: number }>(
-      "select usename as login, count(*)::integer as count from pg_stat_activity where usename = any ($1) group by 1 order by 1",
-      [ending],
-    );
+    const inUse = await connectionsOf(owner, ending);
+    const { replica } = config.database;
+    if (replica !== null) {
+      const standby = await openClient(replica.url, responseTimeoutMs);
+      inUse.push(...(await connectionsOf(standby, ending).finally(() => standby.end())));
+    }
     if (inUse.length > 0)
       throw new OperatorError(
         `${inUse.map(({ login, count }) => `${login} has ${count} connections`).join(", ")}: restart the processes that still use it, and wait until a pooler has closed its connections`,
@@ -144,23 +146,35 @@ async function withOwner<T>(url: string, work: (owner: pg.Client) => Promise<T>)
   }
 }
 
-/** Those of `others` that a rotation made after all of `logins`. */
+/** The numbers of connections of logins at one server. */
+async function connectionsOf(client: pg.Client, logins: readonly string[]) {
+  const { rows } = await client.query<{ login: string; count: number }>(
+    "select usename as login, count(*)::integer as count from pg_stat_activity where usename = any ($1) group by 1 order by 1",
+    [logins],
+  );
+  return rows;
+}
+
+/** The open logins that a rotation made after the one of the same role in the settings. */
 async function newerLogins(
   owner: pg.Client,
-  logins: readonly string[],
-  others: readonly string[],
+  logins: ReadonlyMap<ProcessRole, string>,
 ): Promise<string[]> {
-  const { rows } = await owner.query<{ login: string }>(
-    `with made as (
-       select rolname as login,
-         coalesce(substring(shobj_description(oid, 'pg_authid') from $3), '') as at
-       from pg_roles where rolname = any ($1::text[] || $2::text[])
-     )
-     select login from made
-     where login = any ($2) and at > (select max(at) from made where login = any ($1)) order by 1`,
-    [logins, others, `^${madeAtPrefix}(.*)$`],
-  );
-  return rows.map(({ login }) => login);
+  const newer: string[] = [];
+  for (const [role, login] of logins) {
+    const { rows } = await owner.query<{ login: string }>(
+      `with made as (
+         select rolname as login, rolcanlogin as is_open,
+           coalesce(substring(shobj_description(oid, 'pg_authid') from $3), '') as at
+         from pg_roles where rolname = any ($2)
+       )
+       select m.login from made m, made own
+       where own.login = $1 and m.is_open and m.at > own.at order by 1`,
+      [login, loginsOf(role), `^${madeAtPrefix}(.*)$`],
+    );
+    newer.push(...rows.map((row) => row.login));
+  }
+  return newer;
 }
 
 /** The logins of this service that can log in. */

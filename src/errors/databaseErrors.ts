@@ -53,7 +53,7 @@ export function isOutage(error: unknown): boolean {
     (code.length === 5 && outageClasses.some((start) => code.startsWith(start))) ||
     (isDatabaseError(error) && isDiskFull(error)) ||
     isMissingPassword(error) ||
-    /^(Connection terminated|timeout exceeded when trying to connect|Client has encountered a connection error)/.test(
+    /^(Connection terminated|timeout exceeded when trying to connect|Client has encountered a connection error|The server does not support SSL)/.test(
       error.message,
     )
   );
@@ -124,7 +124,7 @@ export function outageText(database: string, error: unknown): string {
 }
 
 /** Node reports the failures of several addresses of one host together, without a message. */
-function messageOf(error: unknown): string {
+export function messageOf(error: unknown): string {
   const causes: unknown[] = error instanceof AggregateError ? error.errors : [error];
   return causes.map((cause) => (cause instanceof Error ? cause.message : String(cause))).join(", ");
 }

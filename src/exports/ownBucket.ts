@@ -83,9 +83,15 @@ export function ownBucket(
   let checkedUntil = 0;
   async function requireOwn(): Promise<void> {
     if (performance.now() < checkedUntil) return;
-    const [own, owner] = await Promise.all([identify(), readOwner(files)]);
-    if (owner === null) await writeOwner(files, own);
-    else if (!isSame(owner, own)) throw new BucketOwnerError(refusal(bucket, owner, own));
+    const own = await identify();
+    let owner = await readOwner(files);
+    if (owner === null) {
+      await writeOwner(files, own);
+      // Workers of two databases may have found the bucket without an owner: the last one to write has it.
+      owner = await readOwner(files);
+    }
+    if (owner !== null && !isSame(owner, own))
+      throw new BucketOwnerError(refusal(bucket, owner, own));
     checkedUntil = performance.now() + ownerCheckMs;
   }
   return {

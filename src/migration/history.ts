@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { basename } from "node:path";
 import pg from "pg";
+import { release } from "../process/release.ts";
 import { Refusal } from "./refusals.ts";
 import type { MigrationFolder, SqlFile, Sources } from "./sources.ts";
 
@@ -62,7 +63,7 @@ export async function checkHistory(
       `${last.file} of the deployment's own folder was applied on ${last.day}: set DATABASE_EXTRA_SQL_DIR to the folder that holds "migrations" with this file`,
     );
   if (problems.length === 0) return;
-  const newer = await newerMigrations(client, tenant, sources);
+  const newer = await marksOfNewerRelease(client, tenant, sources);
   const hint =
     newer.length === 0
       ? ""
@@ -72,21 +73,22 @@ export async function checkHistory(
   );
 }
 
-/** The last applied migration of the deployment's own folder when the sources do not have this folder. */
+/** The last applied migration of the deployment's own folder when the sources lack this folder, or it is empty. */
 async function lastOfMissingFolder(
   client: pg.ClientBase,
   tenant: string,
   { migrations }: Sources,
 ): Promise<Applied | undefined> {
-  if (migrations.some(({ table }) => table === "own_schema_migrations")) return undefined;
+  const own = migrations.find(({ table }) => table === "own_schema_migrations");
+  if (own && own.files.length > 0) return undefined;
   return (await readApplied(client, tenant, "own_schema_migrations")).at(-1);
 }
 
 /**
- * The applied migrations that follow the last file of this release, as a newer one leaves them; none when another
- * difference exists too.
+ * What shows that a newer release has migrated the schema: migrations that follow the last file of this release, or the
+ * number of the release; nothing when another difference exists too.
  */
-export async function newerMigrations(
+export async function marksOfNewerRelease(
   client: pg.ClientBase,
   tenant: string,
   sources: Sources,
@@ -100,7 +102,18 @@ export async function newerMigrations(
     if (known.length < folder.files.length || historyProblems(known, folder).length > 0) return [];
     newer.push(...applied.filter(({ file }) => file > last).map(({ file }) => file));
   }
+  const { rows } = await client.query<{ release: string | null }>(
+    "select split_part(obj_description(to_regnamespace($1), 'pg_namespace'), ' ', 3) as release",
+    [tenant],
+  );
+  const made = rows[0]?.release ?? "";
+  if (isNewer(made, release)) newer.push(`release ${made}`);
   return newer;
+}
+
+/** Whether a version, such as `1.10.0`, is newer than another. */
+function isNewer(version: string, than: string): boolean {
+  return version !== "" && version.localeCompare(than, "en", { numeric: true }) > 0;
 }
 
 function beforeFirstRelease(tenant: string): string {

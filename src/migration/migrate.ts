@@ -3,12 +3,12 @@ import { DatabaseVersionError, openClient } from "../postgres/pools.ts";
 import { failureText } from "../errors/failureText.ts";
 import { UsageError, readCommandLine } from "../process/commandLine.ts";
 import { environmentOfCommand } from "../settings/runningService.ts";
-import { checkHistory, newerMigrations } from "./history.ts";
+import { checkHistory, marksOfNewerRelease } from "./history.ts";
 import { refuseLeftFunctions } from "./leftFunctions.ts";
 import { type MigrateOptions, migrateTenant } from "./migrateTenant.ts";
 import { defaultResponseTimeoutMs, ensureLogins, prepareDatabase } from "./prepare.ts";
 import { Refusal } from "./refusals.ts";
-import { readSources, stampOf } from "./sources.ts";
+import { readSources, restoringComment, restoringText, stampOf } from "./sources.ts";
 
 type Log = (line: string) => void;
 
@@ -62,19 +62,24 @@ export async function migrate(
     if (severity === "WARNING") log(`WARNING: ${message}`);
   });
   try {
-    const { rows } = await client.query<{ made: boolean; stamp: string | null }>(
-      `select to_regnamespace($1) is not null as made, ${stampOf("$1")} as stamp`,
-      [tenant],
+    const { rows } = await client.query<{
+      made: boolean;
+      stamp: string | null;
+      isRestoring: boolean;
+    }>(
+      `select to_regnamespace($1) is not null as made, ${stampOf("$1")} as stamp,
+         obj_description(to_regnamespace($1), 'pg_namespace') is not distinct from $2 as "isRestoring"`,
+      [tenant, restoringComment],
     );
+    if (rows[0]?.isRestoring) throw new Refusal(restoringText(tenant));
     // Imported on demand, because it loads all server modules and PostgreSQL's parser.
     const isChange = rows[0]?.made === true && rows[0].stamp !== sources.stamp;
     let check: MigrateOptions["check"];
     if (isChange && options.acceptNewer) {
-      const newer = await newerMigrations(client, tenant, sources);
+      const newer = await marksOfNewerRelease(client, tenant, sources);
       if (newer.length > 0) {
-        log(
-          `A newer release has migrated this database (${newer.join(", ")}): nothing was changed`,
-        );
+        await ensureLogins(client, options.loginUrls ?? [], log);
+        log(`A newer release has migrated this database (${newer.join(", ")}): it stays as it is`);
         return false;
       }
     }

@@ -1,5 +1,6 @@
 import { runner } from "node-pg-migrate";
 import type pg from "pg";
+import { release } from "../process/release.ts";
 import type { DatabaseError } from "pg";
 import { isDatabaseError } from "../errors/databaseErrors.ts";
 import { lineAt, refusalOf } from "./failures/describe.ts";
@@ -93,8 +94,8 @@ export async function runSources(
 }
 
 /**
- * Writes the comment of a migrated schema: the stamp of its files, by which an outdated schema is recognized, and the
- * fingerprint of what was checked. Nothing may change the schema afterwards.
+ * Writes the comment of a migrated schema: the stamp of its files, by which an outdated schema is recognized, the
+ * fingerprint of what was checked, and the release. Nothing may change the schema afterwards.
  */
 export async function writeSchemaComment(
   client: pg.ClientBase,
@@ -106,7 +107,9 @@ export async function writeSchemaComment(
   const { rows } = await client.query<{ fingerprint: string }>(
     `select "${tenant}".schema_fingerprint() as fingerprint`,
   );
-  await client.query(`comment on schema "${tenant}" is '${stamp} ${rows[0]?.fingerprint}'`);
+  await client.query(
+    `comment on schema "${tenant}" is '${stamp} ${rows[0]?.fingerprint} ${release}'`,
+  );
 }
 
 /** The library's client: ignores transaction commands and runs files by `runFile`, which adds file and line to errors. */

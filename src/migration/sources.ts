@@ -104,7 +104,9 @@ async function ifAny<T>(reading: Promise<T>): Promise<T | undefined> {
   try {
     return await reading;
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+    // A file in place of the folder.
+    if (["ENOENT", "ENOTDIR"].includes((error as NodeJS.ErrnoException).code ?? ""))
+      return undefined;
     throw error;
   }
 }
@@ -150,6 +152,10 @@ function refuseNames(folder: string, problems: readonly NameProblem[]): void {
 
 /** The comment of a schema while `db:restore` fills it. */
 export const restoringComment = "restoring a backup";
+
+/** What to do about a schema with that comment. */
+export const restoringText = (schema: string): string =>
+  `The schema "${schema}" is being restored, or its restore was interrupted: wait, or run \`npm run db:restore\` again`;
 
 /** SQL for the stamp of a schema, whose comment holds it before the fingerprint; null without such a schema. */
 export const stampOf = (schema: string): string =>

@@ -36,7 +36,9 @@ export function readCommandLine<const Options extends ParseArgsOptionsConfig>(
   const end = args.indexOf("--");
   if (args.slice(0, end === -1 ? undefined : end).includes("--help")) return null;
   try {
-    return parseArgs({ args: [...args], options, allowPositionals: true });
+    const given = parseArgs({ args: [...args], options, allowPositionals: true, tokens: true });
+    refuseUnclear(given, options, usage);
+    return given;
   } catch (error) {
     const { message, code } = error as Error & { code?: string };
     if (!code?.startsWith("ERR_PARSE_ARGS")) throw error;
@@ -47,5 +49,23 @@ export function readCommandLine<const Options extends ParseArgsOptionsConfig>(
       : // The first sentence names the option; the others are about command lines in general.
         (message.split(". ")[0] ?? message);
     throw new UsageError(problem, usage);
+  }
+}
+
+/** Refuses empty arguments, and an option that is given twice and takes one value. */
+function refuseUnclear(
+  { tokens }: { tokens: readonly { kind: string; name?: string; value?: unknown }[] },
+  options: ParseArgsOptionsConfig,
+  usage: string,
+): void {
+  const seen = new Set<string>();
+  for (const { kind, name, value } of tokens) {
+    const what = name === undefined ? "An argument" : `--${name}`;
+    if (kind !== "option-terminator" && typeof value === "string" && value.trim() === "")
+      throw new UsageError(`${what} is empty`, usage);
+    if (name === undefined) continue;
+    if (seen.has(name) && options[name]?.multiple !== true)
+      throw new UsageError(`${what} is given twice`, usage);
+    seen.add(name);
   }
 }

@@ -2,7 +2,7 @@ import { setTimeout } from "node:timers/promises";
 import type { Pool } from "pg";
 import type { Logger } from "pino";
 import { type Config, ConfigError } from "../config.ts";
-import { restoringComment } from "../migration/sources.ts";
+import { restoringComment, restoringText } from "../migration/sources.ts";
 import { requireSupportedVersion } from "../postgres/pools.ts";
 import { isDatabaseError, isOutage, isRefusedLogin } from "../errors/databaseErrors.ts";
 import { lockSchema } from "../postgres/lockSchema.ts";
@@ -10,6 +10,9 @@ import { exposureWarning } from "../settings/server.ts";
 
 /** How long a starting server waits for the database, in milliseconds. */
 const maxWaitMs = 60_000;
+
+const missingSchemaText = (tenant: string) =>
+  `The database has no schema "${tenant}" of this release: run \`npm run db:migrate\` first`;
 
 /** The database to check, and the log. */
 interface Place {
@@ -37,14 +40,7 @@ export async function lockValidSchema(
       await requireSupportedVersion(address);
       end = await lockSchema(address, tenant, () => log.info("start waiting for migration"));
       // The check takes ten times as long as the comparison with the state that the migrate command checked.
-      const { rows: comments } = await pool.query<{ text: string | null }>(
-        "select obj_description(to_regnamespace($1), 'pg_namespace') as text",
-        [tenant],
-      );
-      if (comments[0]?.text === restoringComment)
-        throw new ConfigError([
-          `The schema "${tenant}" is being restored, or its restore was interrupted: wait, or run \`npm run db:restore\` again`,
-        ]);
+      await refuseUnfinishedRestore(pool, tenant);
       const { rows } = await pool.query<{ violation: string }>(
         `select v as violation from (select where not "${tenant}".is_checked_schema()) as changed,
            lateral "${tenant}".schema_violations() as v`,
@@ -54,15 +50,38 @@ export async function lockValidSchema(
     } catch (error) {
       await end?.();
       if (isDatabaseError(error) && ["3F000", "42883"].includes(error.code ?? ""))
-        throw new ConfigError([
-          `The database has no schema "${tenant}" of this release: run \`npm run db:migrate\` first`,
-        ]);
+        throw new ConfigError([missingSchemaText(tenant)]);
       if (!isOutage(error) || isRefusedLogin(error) || Date.now() - started > maxWaitMs)
         throw error;
       log.warn({ reason: (error as Error).message }, "start waiting for database");
       await setTimeout(250);
     }
   }
+}
+
+/**
+ * What a worker requires before it takes jobs.
+ * @throws ConfigError without this service's schema, or while `db:restore` fills it
+ */
+export async function requireSchema(pool: Pool, tenant: string): Promise<void> {
+  const { rows } = await pool.query<{ isThere: boolean }>(
+    `select to_regnamespace($1) is not null and to_regclass('office_jobs.workers') is not null as "isThere"`,
+    [tenant],
+  );
+  if (!rows[0]?.isThere) throw new ConfigError([missingSchemaText(tenant)]);
+  await refuseUnfinishedRestore(pool, tenant);
+}
+
+/**
+ * A schema that `db:restore` fills has no rows yet, and looks like a new system.
+ * @throws ConfigError
+ */
+export async function refuseUnfinishedRestore(pool: Pool, tenant: string): Promise<void> {
+  const { rows } = await pool.query<{ text: string | null }>(
+    "select obj_description(to_regnamespace($1), 'pg_namespace') as text",
+    [tenant],
+  );
+  if (rows[0]?.text === restoringComment) throw new ConfigError([restoringText(tenant)]);
 }
 
 /** Warns about settings that let users in without a password. */

@@ -19,7 +19,9 @@ export const runningServiceFile = (dataDir: string) => path.join(dataDir, "runni
  * the same data folder fill the gaps. Without such a service the environment is unchanged.
  */
 export function environmentOfCommand(environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
-  const hasDatabase = environment["DATABASE_URL"] || environment["DATABASE_OWNER_URL"];
+  const hasDatabase = ["DATABASE_URL", "DATABASE_OWNER_URL", "DATABASE_WORKER_URL"].some(
+    (name) => environment[name],
+  );
   if (environment["NODE_ENV"] === "production" || hasDatabase) return environment;
   const running = readRunningService(path.resolve(environment["DATA_DIR"] || "data"));
   if (!running) return environment;

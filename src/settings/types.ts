@@ -54,13 +54,26 @@ export const integer = (min: number, max: number) =>
     .regex(/^\d+$/, "must be a whole number")
     .transform(Number)
     .refine((n) => n >= min && n <= max, `must be from ${min} to ${max}`);
+function hasDecodableLogin(address: string): boolean {
+  if (!URL.canParse(address)) return true;
+  const { username, password } = new URL(address);
+  try {
+    decodeURIComponent(username);
+    decodeURIComponent(password);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 export const postgresUrl = z
   .string()
   // An address that cannot be parsed would appear in a later error, with its password.
   .refine(
     (value) => /^postgres(ql)?:\/\/[^\s]+$/.test(value) && URL.canParse(value),
     "must be a postgres:// address",
-  );
+  )
+  .refine(hasDecodableLogin, "has a name or password with a % that is not written %25");
 export const httpUrl = z.url({ protocol: /^https?$/, error: "must be an http(s) address" });
 /** An http(s) address that paths are added to: without slashes at its end. */
 export const baseUrl = httpUrl.transform((address) => address.replace(/\/+$/, ""));

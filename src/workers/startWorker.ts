@@ -1,10 +1,12 @@
 import { EventEmitter } from "node:events";
+import { setTimeout } from "node:timers/promises";
 import type { WorkerEvents } from "graphile-worker";
 import { parseCronItems, run } from "graphile-worker";
 import type pg from "pg";
 import type { Logger } from "pino";
 import type { Config } from "../config.ts";
 import { ConfigError } from "../config.ts";
+import { requireSchema } from "../server/startChecks.ts";
 import { poolFor, requireSupportedVersion } from "../postgres/pools.ts";
 import { makeErpClient } from "../gateways/makeErpClient.ts";
 import { makeMailGateway } from "../gateways/makeMailGateway.ts";
@@ -38,6 +40,7 @@ const role = "office_worker";
 const maxMissedHeartbeats = 6;
 // How long a start waits for the object store, in milliseconds.
 const bucketCheckMs = 5_000;
+const firstCheckAgainMs = 250;
 // Taking jobs may fail for this long while the heartbeat succeeds.
 const maxFailingMs = 10_000;
 
@@ -126,11 +129,20 @@ export async function startWorker({
   const files = ownBucket(makeS3Files(config.files), config.files, () =>
     identifyDatabase(operationsPool),
   );
-  if (config.files.endpoint !== undefined)
-    await checkBucket(files, log, ended.resolve).catch(async (error: unknown) => {
-      await endPools(pools);
-      throw error;
-    });
+  const stopped = new AbortController();
+  try {
+    await requireSchema(jobsPool, config.database.schema);
+    if (config.files.endpoint !== undefined)
+      await watchBucket(
+        files,
+        { intervalMs: config.files.ownerCheckMs, signal: stopped.signal, log },
+        ended.resolve,
+      );
+  } catch (error) {
+    stopped.abort();
+    await endPools(pools);
+    throw error;
+  }
   const mail = makeMailGateway(config);
   if (mail.check) systems.add({ name: "mail", check: mail.check });
   const environment = {
@@ -198,6 +210,7 @@ export async function startWorker({
     ended: ended.promise,
     async stop() {
       stopping = true;
+      stopped.abort();
       const polled = changePoll.stop();
       const idle = runner.stop().catch((error: unknown) => {
         log.warn({ err: error }, "queue runner stop failed");
@@ -247,27 +260,49 @@ function registrationPlugin(heartbeat: Heartbeat): GraphileConfig.Plugin {
 }
 
 /**
- * A worker on a copy of the live database must take no job. A store that does not answer in time delays no start: the
- * bucket is checked again before a file is deleted.
+ * A worker on a copy of the live database must take no job. A store that does not answer in time delays no start; the
+ * check is repeated until the worker stops, since another database may take the bucket over.
  */
-async function checkBucket(
+async function watchBucket(
   files: OwnBucket,
-  log: Logger,
-  onLateRefusal: (refusal: Error) => void,
+  { intervalMs, signal, log }: { intervalMs: number; signal: AbortSignal; log: Logger },
+  onRefusal: (refusal: Error) => void,
 ): Promise<void> {
-  const checked = files.requireOwn().catch((error: unknown) => {
-    if (error instanceof BucketOwnerError) throw error;
-    log.warn({ err: error }, "owner of the bucket not checked");
-  });
-  checked.catch(onLateRefusal);
-  await waitAtMost(checked, bucketCheckMs);
+  let isReported = false;
+  const check = async () => {
+    try {
+      await files.requireOwn();
+      isReported = false;
+      return true;
+    } catch (error) {
+      if (error instanceof BucketOwnerError) throw error;
+      if (!isReported && !signal.aborted)
+        log.warn({ err: error }, "owner of the bucket not checked");
+      isReported = true;
+      return false;
+    }
+  };
+  const waited = AbortSignal.any([signal, AbortSignal.timeout(bucketCheckMs)]);
+  const first = (async () => {
+    while (!(await check()) && !waited.aborted) await setTimeout(firstCheckAgainMs);
+  })();
+  void first
+    .then(async () => {
+      while (!signal.aborted) {
+        await setTimeout(intervalMs, undefined, { signal, ref: false });
+        await check();
+      }
+    })
+    .catch((error: unknown) => {
+      if (!signal.aborted) onRefusal(error as Error);
+    });
+  await waitAtMost(first, bucketCheckMs);
 }
 
 async function waitAtMost(work: Promise<unknown>, ms: number): Promise<void> {
-  const { promise, resolve } = Promise.withResolvers<undefined>();
-  const timer = setTimeout(resolve, ms, undefined);
-  await Promise.race([work, promise]);
-  clearTimeout(timer);
+  const timer = new AbortController();
+  const late = setTimeout(ms, undefined, { signal: timer.signal }).catch(() => undefined);
+  await Promise.race([work, late]).finally(() => timer.abort());
 }
 
 async function endPools(pools: pg.Pool[]): Promise<void> {

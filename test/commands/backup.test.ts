@@ -110,6 +110,18 @@ test("npm run db:restore replaces what an interrupted restore left, on which no 
     expect(server.output).toContain(
       'The schema "backoffice" is being restored, or its restore was interrupted',
     );
+    // Neither does a worker, which would delete the files that the rows will refer to, and no migration hides it.
+    await runCommand("src/commands/restore.ts", [join(folder, "first")], {
+      DATABASE_URL: empty.url,
+    });
+    await empty.pool.query("comment on schema backoffice is 'restoring a backup'");
+    const others = await Promise.all([
+      runCommand("src/worker.ts", [], { DATABASE_URL: empty.url, METRICS_PORT: "off" }),
+      runCommand("src/migration/migrate.ts", ["--accept-newer"], { DATABASE_URL: empty.url }),
+      runCommand("src/commands/doctor.ts", [], { DATABASE_URL: empty.url }),
+    ]);
+    expect(others.map(({ code }) => code)).toEqual([1, 1, 1]);
+    for (const { output } of others) expect(output).toContain('"backoffice" is being restored');
     const place = join(folder, "first");
     const restored = await runCommand("src/commands/restore.ts", [place], {
       DATABASE_URL: empty.url,

@@ -57,6 +57,8 @@ test("npm run doctor reports a failing login without its password", async () => 
 test.each([
   ["jobs", ["list", "--taks", "x"], "There is no option --taks (did you mean `--task`?)"],
   ["jobs", ["retry"], "retry takes either --id or --task"],
+  ["jobs", ["retry", "--task", "a", "--task", "b"], "--task is given twice"],
+  ["jobs", ["retry", "--id", ""], "--id is empty"],
   ["jobs", ["retry", "--id"], "Option '--id <value>' argument missing"],
   ["jobs", ["retry", "--id", "1; drop"], "--id 1; drop is not a number"],
   [
@@ -81,6 +83,24 @@ test("a command shows its usage with --help", async () => {
     code: 0,
     output: expect.stringMatching(/^Usage: npm run jobs -- list /),
   });
+});
+
+test("commands say in one sentence that the database has not been migrated", async () => {
+  const empty = await createDatabase();
+  try {
+    await empty.pool.query("drop schema backoffice, graphile_worker, office_jobs cascade");
+    for (const [script, ...args] of [["jobs", "list"], ["identities", "list"], ["verifyAudit"]]) {
+      const { code, output } = await runCommand(`src/commands/${script}.ts`, args, {
+        DATABASE_URL: empty.url,
+      });
+      expect(output).toMatch(
+        /^The database is not of this release: .*\nRun `npm run db:migrate`\n$/,
+      );
+      expect(code).toBe(2);
+    }
+  } finally {
+    await empty.drop();
+  }
 });
 
 test("npm run jobs lists failed jobs and retries them by id or task", async () => {

@@ -1,14 +1,25 @@
 import { Readable } from "node:stream";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { readConfig } from "../../src/config.ts";
-import { ownerKey, readOwner } from "../../src/exports/ownBucket.ts";
+import {
+  BucketOwnerError,
+  identifyDatabase,
+  ownBucket,
+  ownerKey,
+  readOwner,
+  writeOwner,
+} from "../../src/exports/ownBucket.ts";
 import type { FileStore } from "../../src/gateways/files.ts";
 import { makeS3Files } from "../../src/gateways/s3Files.ts";
 import { runCommand } from "../helpers/commands/run.ts";
 import { type TestDatabase, createDatabase } from "../helpers/database.ts";
 import { type TestFiles, startTestFiles } from "../helpers/fileServer.ts";
-import { endWorkers, startWorkerProcess } from "../helpers/workers/workerProcess.ts";
-import { waitFor } from "../helpers/waitFor.ts";
+import {
+  type WorkerProcess,
+  endWorkers,
+  startWorkerProcess,
+} from "../helpers/workers/workerProcess.ts";
+import { startProxy } from "../helpers/proxy.ts";
 
 // A bucket belongs to one database: its copies must not delete files there.
 
@@ -16,12 +27,13 @@ let live: TestDatabase;
 let copy: TestDatabase;
 let files: TestFiles;
 let store: FileStore;
+let worker: WorkerProcess;
 
 beforeAll(async () => {
   [live, copy, files] = await Promise.all([createDatabase(), createDatabase(), startTestFiles()]);
   store = makeS3Files(readConfig(files.env()).files);
-  await startWorkerProcess(live.url, files.env(), {
-    constants: { files: { ownerCheckMs: 0 } },
+  worker = await startWorkerProcess(live.url, files.env(), {
+    constants: { files: { ownerCheckMs: 200 } },
   });
 });
 afterAll(async () => {
@@ -50,7 +62,7 @@ test("the first worker takes the bucket, and a worker of another database does n
   expect(own.output).toMatch(/^ok +bucket back-office: belongs to this database$/m);
 });
 
-test("a worker that lost the bucket to another database deletes no file there", async () => {
+test("a worker that lost the bucket to another database deletes no file there, and ends", async () => {
   const key = "backoffice/exports/orphan.xlsx";
   await store.write(key, Readable.from(["old"]), AbortSignal.timeout(10_000));
   const claim = () => runCommand("src/commands/claimFiles.ts", [], envOf(copy));
@@ -58,16 +70,43 @@ test("a worker that lost the bucket to another database deletes no file there", 
     new RegExp(`belongs to "${nameOf(copy)}" .* now; before, to "${nameOf(live)}" `),
   );
   expect((await claim()).output).toMatch(/belongs to .* already\n$/);
-  await live.pool.query("insert into stored_files (key, delete_after) values ($1, now())", [key]);
-  await live.pool.query("select enqueue_job('remove_files', '{}', 'lost')");
-  await waitFor("the job to fail", async () => {
-    const { rows } = await live.pool.query<{ error: string }>(
-      "select last_error as error from office_jobs.queue where task = 'remove_files' and last_error is not null",
-    );
-    return rows[0] !== undefined;
-  });
+  expect(await worker.exited).toBe(1);
+  expect(worker.output()).toContain("The bucket back-office belongs to another database");
+  const own = ownBucket(store, readConfig(files.env()).files, () => identifyDatabase(live.pool));
+  await expect(own.remove(key)).rejects.toThrow(BucketOwnerError);
+  await expect(own.removeAll("backoffice/")).rejects.toThrow(BucketOwnerError);
   expect(await store.read(key)).toEqual(Buffer.from("old"));
   expect(await readOwner(store)).toMatchObject({ name: nameOf(copy) });
+});
+
+test("a worker without this service's schema takes no bucket", async () => {
+  const empty = await createDatabase();
+  try {
+    await empty.pool.query("drop schema backoffice, graphile_worker, office_jobs cascade");
+    await store.remove(ownerKey);
+    const { code, output } = await runCommand("src/worker.ts", [], envOf(empty));
+    expect(output).toContain('The database has no schema "backoffice" of this release');
+    expect(code).toBe(1);
+    expect(await readOwner(store)).toBeNull();
+  } finally {
+    await empty.drop();
+  }
+});
+
+test("a worker of a copy ends once a store that was down answers", async () => {
+  await writeOwner(store, await identifyDatabase(live.pool));
+  const proxy = await startProxy(files.env().S3_ENDPOINT ?? "");
+  try {
+    await proxy.cut();
+    const late = await startWorkerProcess(copy.url, files.env(proxy.url), {
+      constants: { files: { ownerCheckMs: 200 } },
+    });
+    expect(late.output()).toContain("owner of the bucket not checked");
+    await proxy.restore();
+    expect(await late.exited).toBe(1);
+  } finally {
+    await proxy.stop();
+  }
 });
 
 test("a damaged owner of the bucket keeps all workers from deleting", async () => {

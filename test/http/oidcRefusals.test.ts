@@ -4,6 +4,7 @@ import { type FakeProvider, startFakeProvider } from "../helpers/fakeProvider.ts
 import { auditOf, codeOf, exchange, fullLogin, startLoginService } from "../helpers/loginFlow.ts";
 import { address, count, invite, makeUser, verified } from "../helpers/loginPeople.ts";
 import { runCommand } from "../helpers/commands/run.ts";
+import { waitForWaiter } from "../helpers/locked.ts";
 import type { Service } from "../helpers/service.ts";
 
 let fake: FakeProvider;
@@ -227,6 +228,37 @@ describe("a person with a new account at the provider", () => {
       "DELETE",
       "CREATE",
     ]);
+  });
+
+  test("cannot finish the login that began before", async () => {
+    const email = address();
+    await makeUser(service, email);
+    const code = await codeOf(await fullLogin(service, fake, { claims: verified(email) }));
+    const { rows } = await service.database.pool.query<{ id: string }>(
+      "select id from users where email = $1",
+      [email],
+    );
+    const { token } = await service.login(["users.update", "users.read"]);
+    expect((await unlink(rows[0]?.id ?? "", token)).errors).toBeUndefined();
+    expect((await exchange(service, code)).errors?.[0]).toMatchObject({
+      extensions: { code: "UNAUTHENTICATED" },
+    });
+  });
+
+  test("is not logged in by an account that is unlinked meanwhile", async () => {
+    const email = address();
+    const id = await makeUser(service, email);
+    const claims = verified(email);
+    await codeOf(await fullLogin(service, fake, { claims }));
+    const client = await service.database.pool.connect();
+    await client.query("begin");
+    await client.query("select from users where id = $1 for update", [id]);
+    const back = fullLogin(service, fake, { claims: { ...claims, email: address() } });
+    await waitForWaiter(service.database.pool);
+    await client.query("delete from user_identities where user_id = $1", [id]);
+    await client.query("commit");
+    client.release();
+    expect((await back).status).toBe(403);
   });
 
   test("is not unlinked by a caller who lacks the user's permissions", async () => {

@@ -85,6 +85,18 @@ test.each([
   });
 });
 
+test("the doctor of a worker's machine checks the worker's login only", async () => {
+  const { code, output } = await runCommand("src/commands/doctor.ts", [], {
+    DATABASE_URL: as("office_worker", "first"),
+  });
+  expect(output).toMatch(
+    /^ok +DATABASE_URL: not set for office_server here, where only office_worker logs in$/m,
+  );
+  expect(output).toMatch(/^ok +DATABASE_WORKER_URL: logs in and acts as office_worker$/m);
+  expect(output).not.toMatch(/WRONG|grant/);
+  expect(code).toBe(0);
+});
+
 test("a server says that its database does not exist", async () => {
   const elsewhere = new URL(cluster.database.url);
   elsewhere.pathname = "/no_such_database";

@@ -379,8 +379,10 @@ describe("the replica pool", () => {
       expect(await rotate(env, "--finish")).toEqual({
         code: 2,
         output:
-          "office_server_a and office_worker_a replaced the logins of these settings: run the command with the settings that keys:rotate wrote\n",
+          "office_server_a and office_worker_a replaced a login of these settings: run the command with all settings that keys:rotate wrote\n",
       });
+      const mixed = { ...second, DATABASE_URL: env.DATABASE_URL, DATABASE_REPLICA_URL: "" };
+      expect((await rotate(mixed, "--finish")).output).toMatch(/^office_server_a replaced a login/);
       expect(await rotate(second, "--finish")).toMatchObject({ code: 0 });
       expect(await logsIn(env.DATABASE_URL)).toBe("28P01");
       expect(await logsIn(env.DATABASE_WORKER_URL)).toBe("28P01");

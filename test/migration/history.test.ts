@@ -75,7 +75,7 @@ describe("the migrate command", () => {
     const accepting = () => runMigrate(database.url, own.path, ["--accept-newer"]);
     expect(await accepting()).toEqual({
       code: 0,
-      output: "A newer release has migrated this database (0002_vat.sql): nothing was changed\n",
+      output: "A newer release has migrated this database (0002_vat.sql): it stays as it is\n",
     });
     const { rows } = await database.pool.query("select name from own_schema_migrations");
     expect(rows).toHaveLength(2);
@@ -85,6 +85,17 @@ describe("the migrate command", () => {
     expect(doctor.output).toMatch(
       /^WARNING a newer release has migrated the schema "backoffice": 0002_vat\.sql\n +-> Servers and workers of this release work with it/m,
     );
+
+    // A newer release may have changed logic only.
+    await database.pool.query("comment on schema backoffice is 'stamp fingerprint 99.1.0'");
+    const whole = () => runMigrate(database.url, applied.path, ["--accept-newer"]);
+    expect((await whole()).output).toContain("(release 99.1.0): it stays as it is");
+    await database.pool.query("comment on schema backoffice is 'stamp fingerprint 0.0.9'");
+    expect((await whole()).output).not.toContain("A newer release");
+    // An empty folder is not a release of before.
+    await rm(pathOf("0001_first.sql"));
+    expect((await accepting()).output).toContain("set DATABASE_EXTRA_SQL_DIR to the folder");
+    await writeFile(pathOf("0001_first.sql"), "-- The first.\nselect 1;");
 
     // An edited file is not the mark of a newer release.
     await writeFile(pathOf("0001_first.sql"), "-- The first.\nselect 3;");
