@@ -8,13 +8,13 @@ import {
   type ProcessRole,
   enableLoginSql,
   nextLogin,
+  recordMadeSql,
+  successorsOf,
   loginsOf,
   roleOfLogin,
 } from "../postgres/logins.ts";
 import { writeSettingsFile } from "./writeSettingsFile.ts";
 
-/** Begins the comment of a login that a rotation made; the time follows. */
-const madeAtPrefix = "made by keys:rotate at ";
 // All statements read the catalogue.
 const responseTimeoutMs = 60_000;
 
@@ -77,7 +77,7 @@ export async function rotateLogins(config: Config, file: string | undefined): Pr
     // The comment tells the newer of two logins: `--finish` never ends that one.
     const statements = [...made].flatMap(([role, { login, password }]) => [
       enableLoginSql(login, role, password),
-      `do $$ begin execute format('comment on role %I is %L', '${login}', '${madeAtPrefix}' || to_char(now() at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')); end $$`,
+      recordMadeSql(login),
     ]);
     try {
       // One message is one transaction.
@@ -111,7 +111,8 @@ export async function endLogins(config: Config): Promise<string> {
     const ending = [...logins].flatMap(([role, login]) =>
       loginsOf(role).filter((other) => other !== login && open.includes(other)),
     );
-    const newer = await newerLogins(owner, logins);
+    const newer: string[] = [];
+    for (const [role, login] of logins) newer.push(...(await successorsOf(owner, login, role)));
     if (newer.length > 0)
       throw new OperatorError(
         `${newer.join(" and ")} replaced a login of these settings: run the command with all settings that keys:rotate wrote`,
@@ -153,28 +154,6 @@ async function connectionsOf(client: pg.Client, logins: readonly string[]) {
     [logins],
   );
   return rows;
-}
-
-/** The open logins that a rotation made after the one of the same role in the settings. */
-async function newerLogins(
-  owner: pg.Client,
-  logins: ReadonlyMap<ProcessRole, string>,
-): Promise<string[]> {
-  const newer: string[] = [];
-  for (const [role, login] of logins) {
-    const { rows } = await owner.query<{ login: string }>(
-      `with made as (
-         select rolname as login, rolcanlogin as is_open,
-           coalesce(substring(shobj_description(oid, 'pg_authid') from $3), '') as at
-         from pg_roles where rolname = any ($2)
-       )
-       select m.login from made m, made own
-       where own.login = $1 and m.is_open and m.at > own.at order by 1`,
-      [login, loginsOf(role), `^${madeAtPrefix}(.*)$`],
-    );
-    newer.push(...rows.map((row) => row.login));
-  }
-  return newer;
 }
 
 /** The logins of this service that can log in. */

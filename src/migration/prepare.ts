@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { runMigrations as migrateQueue } from "graphile-worker";
 import pg from "pg";
 import { openClient, poolFor } from "../postgres/pools.ts";
-import { enableLoginSql, roleOfLogin } from "../postgres/logins.ts";
+import { enableLoginSql, roleOfLogin, successorsOf } from "../postgres/logins.ts";
 import { isPrintableAscii } from "../postgres/scramVerifier.ts";
 import { Refusal } from "./refusals.ts";
 import { explainFailures } from "./runSources.ts";
@@ -67,7 +67,7 @@ async function runOwn(client: pg.Client, file: SqlFile): Promise<void> {
 /**
  * Creates the logins of the server and the worker from their connection addresses. Sends SCRAM verifiers, because
  * passwords could appear in the database's log. An address without a password, as with certificates, changes none.
- * @throws Refusal when no verifier can be computed for a password
+ * @throws Refusal when no verifier can be computed for a password, or a rotation has ended the login
  */
 export async function ensureLogins(
   client: Querier,
@@ -83,6 +83,15 @@ export async function ensureLogins(
     if (password !== "" && !isPrintableAscii(password))
       throw new Refusal(
         `The password of ${login} has other characters than printable ASCII: choose one without`,
+      );
+    const { rows } = await client.query<{ isEnded: boolean }>(
+      'select not rolcanlogin as "isEnded" from pg_roles where rolname = $1',
+      [login],
+    );
+    const newer = rows[0]?.isEnded ? await successorsOf(client, login, role) : [];
+    if (newer.length > 0)
+      throw new Refusal(
+        `A rotation has replaced ${login} by ${newer.join(" and ")} and ended it: give the new address to db:migrate`,
       );
     await client.query(enableLoginSql(login, role, password));
     log(`${login} can log in`);

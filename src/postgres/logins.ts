@@ -48,3 +48,31 @@ export function enableLoginSql(login: string, role: ProcessRole, password: strin
   statements.push(`alter role ${name} login${verifier}`);
   return statements.join(";\n");
 }
+
+/** Begins the comment of a login that a rotation made; the time follows. */
+const madeAtPrefix = "made by keys:rotate at ";
+
+/** A statement that records when a rotation made a login, by the clock of the database. */
+export function recordMadeSql(login: string): string {
+  const text = `${pg.escapeLiteral(madeAtPrefix)} || to_char(now() at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')`;
+  return `do $$ begin execute format('comment on role %I is %L', ${pg.escapeLiteral(login)}, ${text}); end $$`;
+}
+
+/** The logins of a role that a rotation made after `login`, and that can log in. */
+export async function successorsOf(
+  client: Pick<pg.ClientBase, "query">,
+  login: string,
+  role: ProcessRole,
+): Promise<string[]> {
+  const { rows } = await client.query<{ login: string }>(
+    `with made as (
+       select rolname as login, rolcanlogin as is_open,
+         coalesce(substring(shobj_description(oid, 'pg_authid') from $3), '') as at
+       from pg_roles where rolname = any ($2)
+     )
+     select m.login from made m, made own
+     where own.login = $1 and m.is_open and m.at > own.at order by 1`,
+    [login, loginsOf(role), `^${madeAtPrefix}(.*)$`],
+  );
+  return rows.map((row) => row.login);
+}

@@ -387,6 +387,10 @@ describe("the replica pool", () => {
       expect(await logsIn(env.DATABASE_URL)).toBe("28P01");
       expect(await logsIn(env.DATABASE_WORKER_URL)).toBe("28P01");
 
+      await expect(migrateWith(env)).rejects.toThrow(
+        "A rotation has replaced office_server by office_server_a and ended it",
+      );
+
       // The next rotation uses the other login of the pair, after the first was disabled.
       const next = join(folder, "next");
       expect(await rotate(second, "--write", next)).toMatchObject({ code: 0 });
