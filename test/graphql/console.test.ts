@@ -352,7 +352,7 @@ describe("the catalogue of the console", () => {
         argument: "userId",
         title: "Unlink user logins",
         description:
-          "Forgets the accounts at identity providers by which a user logs in, such as after the account was made anew there.",
+          "Forgets the accounts at identity providers by which a user logs in; the next login is matched by a verified e-mail address, as the first was.",
         isHarmful: true,
         onlyIf: null,
         unless: "erasedAt",
