@@ -68,7 +68,7 @@ export async function loadConsole(options: ConsoleOptions): Promise<Console> {
     if (reloads) build = await currentBuild(folder, build);
     if (!build)
       throw notFound(
-        "The console is not built: run npm run admin:build, before npm prune --omit=dev",
+        "The console is not built: run npm run admin:build, which needs the development packages",
       );
     const name = decodeURI(request.path).replace(/^\/admin\/?/i, "");
     const file = build.files.get(name);
