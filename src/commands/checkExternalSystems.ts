@@ -8,7 +8,7 @@ import type { Config } from "../config.ts";
 import { makeErpClient } from "../gateways/makeErpClient.ts";
 import { makeMailGateway } from "../gateways/makeMailGateway.ts";
 import type { FileStore } from "../gateways/files.ts";
-import { identifyDatabase, isSame, readOwner, refusal } from "../exports/ownBucket.ts";
+import { identifyDatabase, isSameDatabase, readOwner, ownerRefusal } from "../exports/ownBucket.ts";
 import { makeS3Files } from "../gateways/s3Files.ts";
 import { SearchRefusedError } from "../gateways/search.ts";
 import { makeTypesense } from "../gateways/typesense.ts";
@@ -106,8 +106,8 @@ async function ownerOf(
     () => null,
   );
   if (own === null) return [];
-  if (isSame(owner, own)) return [ok(`bucket ${bucket}: belongs to this database`)];
-  const [problem = "", ...advice] = refusal(bucket, owner, own).split("\n");
+  if (isSameDatabase(owner, own)) return [ok(`bucket ${bucket}: belongs to this database`)];
+  const [problem = "", ...advice] = ownerRefusal(bucket, owner, own).split("\n");
   return [wrong(problem, advice.join(" "))];
 }
 

@@ -1,8 +1,8 @@
 import {
   BucketOwnerError,
-  describe,
+  describeDatabase,
   identifyDatabase,
-  isSame,
+  isSameDatabase,
   readOwner,
   writeOwner,
 } from "../exports/ownBucket.ts";
@@ -31,13 +31,15 @@ await runCommand(command, async ({ database, files: settings }, { positionals })
       if (error instanceof BucketOwnerError) return null;
       throw error;
     });
-    if (owner !== null && isSame(owner, own)) {
-      console.log(`The bucket ${settings.bucket} belongs to ${describe(own)} already`);
+    if (owner !== null && isSameDatabase(owner, own)) {
+      console.log(`The bucket ${settings.bucket} belongs to ${describeDatabase(own)} already`);
       return 0;
     }
     await writeOwner(files, own);
-    const before = owner === null ? "to no database" : `to ${describe(owner)}`;
-    console.log(`The bucket ${settings.bucket} belongs to ${describe(own)} now; before, ${before}`);
+    const before = owner === null ? "to no database" : `to ${describeDatabase(owner)}`;
+    console.log(
+      `The bucket ${settings.bucket} belongs to ${describeDatabase(own)} now; before, ${before}`,
+    );
     return 0;
   } finally {
     files.close();

@@ -90,8 +90,8 @@ export function ownBucket(
       // Workers of two databases may have found the bucket without an owner: the last one to write has it.
       owner = await readOwner(files);
     }
-    if (owner !== null && !isSame(owner, own))
-      throw new BucketOwnerError(refusal(bucket, owner, own));
+    if (owner !== null && !isSameDatabase(owner, own))
+      throw new BucketOwnerError(ownerRefusal(bucket, owner, own));
     checkedUntil = performance.now() + ownerCheckMs;
   }
   return {
@@ -108,19 +108,23 @@ export function ownBucket(
   };
 }
 
-export function isSame(one: DatabaseIdentity, other: DatabaseIdentity): boolean {
+export function isSameDatabase(one: DatabaseIdentity, other: DatabaseIdentity): boolean {
   return one.cluster === other.cluster && one.oid === other.oid;
 }
 
 /** Why the worker of `own` must not use the bucket, and what to do. */
-export function refusal(bucket: string, owner: DatabaseIdentity, own: DatabaseIdentity): string {
+export function ownerRefusal(
+  bucket: string,
+  owner: DatabaseIdentity,
+  own: DatabaseIdentity,
+): string {
   return [
-    `The bucket ${bucket} belongs to another database: ${describe(owner)}. This one is ${describe(own)}.`,
+    `The bucket ${bucket} belongs to another database: ${describeDatabase(owner)}. This one is ${describeDatabase(own)}.`,
     "A copy of a live system needs another S3_BUCKET, TYPESENSE_PREFIX and SMTP_URL, or it deletes the live files, replaces the live search and sends mails again.",
     "If this database takes the place of the other one, run `npm run files:claim`.",
   ].join("\n");
 }
 
-export function describe({ cluster, oid, name }: DatabaseIdentity): string {
+export function describeDatabase({ cluster, oid, name }: DatabaseIdentity): string {
   return `"${name}" (${oid}) of the cluster ${cluster}`;
 }

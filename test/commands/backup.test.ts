@@ -115,6 +115,8 @@ test("npm run db:restore replaces what an interrupted restore left, on which no 
       DATABASE_URL: empty.url,
     });
     await empty.pool.query("comment on schema backoffice is 'restoring a backup'");
+    const { rowCount } = await empty.pool.query("select unknown_files(array['orphan'])");
+    expect(rowCount).toBe(0);
     const others = await Promise.all([
       runCommand("src/worker.ts", [], { DATABASE_URL: empty.url, METRICS_PORT: "off" }),
       runCommand("src/migration/migrate.ts", ["--accept-newer"], { DATABASE_URL: empty.url }),
