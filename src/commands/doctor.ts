@@ -1,7 +1,7 @@
 import { stat } from "node:fs/promises";
 import pg from "pg";
 import { marksOfNewerRelease } from "../migration/history.ts";
-import { readSources, restoringComment, stampOf } from "../migration/sources.ts";
+import { readSchemaState, readSources } from "../migration/sources.ts";
 import type { Config } from "../config.ts";
 import { connectionAdvice, messageOf } from "../errors/databaseErrors.ts";
 import { roleOfLogin } from "../postgres/logins.ts";
@@ -217,18 +217,10 @@ async function schema(
   client: pg.ClientBase,
   { database: { schema: tenant, extraSqlDir } }: Config,
 ): Promise<Finding[]> {
-  const { rows } = await client.query<{
-    made: boolean;
-    stamp: string | null;
-    isRestoring: boolean;
-  }>(
-    `select to_regnamespace($1) is not null as made, ${stampOf("$1")} as stamp,
-       obj_description(to_regnamespace($1), 'pg_namespace') is not distinct from $2 as "isRestoring"`,
-    [tenant, restoringComment],
-  );
+  const state = await readSchemaState(client, tenant);
   const migrate = "Run `npm run db:migrate`";
-  if (!rows[0]?.made) return [wrong(`there is no schema "${tenant}"`, migrate)];
-  if (rows[0].isRestoring)
+  if (!state.made) return [wrong(`there is no schema "${tenant}"`, migrate)];
+  if (state.isRestoring)
     return [
       wrong(
         `the schema "${tenant}" is being restored, or its restore was interrupted`,
@@ -247,7 +239,7 @@ async function schema(
     "select v from schema_violations() as v limit 5",
   );
   return [
-    rows[0].stamp === sources.stamp
+    state.stamp === sources.stamp
       ? ok(`schema "${tenant}" is of this release`)
       : pending.length > 0
         ? wrong(`pending migrations: ${pending.join(", ")}`, migrate)

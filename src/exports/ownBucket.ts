@@ -23,7 +23,7 @@ export class BucketOwnerError extends OperatorError {
   override name = "BucketOwnerError";
 }
 
-/** A file store that deletes files only in a bucket of its own database. */
+/** A file store that deletes files only while its bucket belongs to this database. */
 export interface OwnBucket extends FileStore {
   /**
    * Takes a bucket that belongs to no database.

@@ -8,7 +8,7 @@ import { refuseLeftFunctions } from "./leftFunctions.ts";
 import { type MigrateOptions, migrateTenant } from "./migrateTenant.ts";
 import { defaultResponseTimeoutMs, ensureLogins, prepareDatabase } from "./prepare.ts";
 import { Refusal } from "./refusals.ts";
-import { readSources, restoringComment, restoringText, stampOf } from "./sources.ts";
+import { readSchemaState, readSources, restoringText } from "./sources.ts";
 
 type Log = (line: string) => void;
 
@@ -62,18 +62,10 @@ export async function migrate(
     if (severity === "WARNING") log(`WARNING: ${message}`);
   });
   try {
-    const { rows } = await client.query<{
-      made: boolean;
-      stamp: string | null;
-      isRestoring: boolean;
-    }>(
-      `select to_regnamespace($1) is not null as made, ${stampOf("$1")} as stamp,
-         obj_description(to_regnamespace($1), 'pg_namespace') is not distinct from $2 as "isRestoring"`,
-      [tenant, restoringComment],
-    );
-    if (rows[0]?.isRestoring) throw new Refusal(restoringText(tenant));
+    const state = await readSchemaState(client, tenant);
+    if (state.isRestoring) throw new Refusal(restoringText(tenant));
     // Imported on demand, because it loads all server modules and PostgreSQL's parser.
-    const isChange = rows[0]?.made === true && rows[0].stamp !== sources.stamp;
+    const isChange = state.made && state.stamp !== sources.stamp;
     let check: MigrateOptions["check"];
     if (isChange && options.acceptNewer) {
       const newer = await marksOfNewerRelease(client, tenant, sources);
@@ -98,7 +90,7 @@ export async function migrate(
       check = (within) => refuseLeftFunctions(within, declared);
     }
     // The product's own files are tested; with extra files, a new schema is checked before it is committed.
-    if (rows[0]?.made === false && extraSqlDir !== undefined) {
+    if (!state.made && extraSqlDir !== undefined) {
       const { lintLogic } = await import("./lintPending.ts");
       lintLogic(sources);
       const { checkNewTenant } = await import("./rehearse.ts");

@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { readdir, readFile } from "node:fs/promises";
 import { basename, join } from "node:path";
+import type pg from "pg";
 import {
   type Entry,
   type NameProblem,
@@ -160,3 +161,17 @@ export const restoringText = (schema: string): string =>
 /** SQL for the stamp of a schema, whose comment holds it before the fingerprint; null without such a schema. */
 export const stampOf = (schema: string): string =>
   `split_part(obj_description(to_regnamespace(${schema}), 'pg_namespace'), ' ', 1)`;
+
+/** Whether a schema exists, of which files it was made, and whether `db:restore` fills it. */
+export async function readSchemaState(client: Pick<pg.ClientBase, "query">, schema: string) {
+  const { rows } = await client.query<{
+    made: boolean;
+    stamp: string | null;
+    isRestoring: boolean;
+  }>(
+    `select to_regnamespace($1) is not null as made, ${stampOf("$1")} as stamp,
+       obj_description(to_regnamespace($1), 'pg_namespace') is not distinct from $2 as "isRestoring"`,
+    [schema, restoringComment],
+  );
+  return rows[0] ?? { made: false, stamp: null, isRestoring: false };
+}
