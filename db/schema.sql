@@ -18717,7 +18717,7 @@ grant execute on function unlink_user_logins(uuid) to office_api;
 
 comment on function unlink_user_logins(uuid) is '@guard users.update
 @action bad unless erased_at
-Forgets the accounts at identity providers by which a user logs in; the next login is matched by a verified e-mail address, as the first was. For an account that was made anew at the provider. Sessions continue. The caller must hold the permissions of the user.';
+Forgets the accounts at identity providers by which a user logs in; the next login is matched by a verified e-mail address, as the first was. Use it when a user''s account at the provider was replaced by a new one. Sessions continue. The caller must hold the permissions of the user.';
 
 CREATE OR REPLACE FUNCTION unread_notification_count()
  RETURNS integer

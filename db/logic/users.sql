@@ -151,7 +151,7 @@ end;
 $$ language plpgsql volatile security definer set search_path from current;
 comment on function unlink_user_logins is '@guard users.update
 @action bad unless erased_at
-Forgets the accounts at identity providers by which a user logs in; the next login is matched by a verified e-mail address, as the first was. For an account that was made anew at the provider. Sessions continue. The caller must hold the permissions of the user.';
+Forgets the accounts at identity providers by which a user logs in; the next login is matched by a verified e-mail address, as the first was. Use it when a user''s account at the provider was replaced by a new one. Sessions continue. The caller must hold the permissions of the user.';
 
 grant execute on function update_user, activate_user, deactivate_user, unlink_user_logins to office_api;
 

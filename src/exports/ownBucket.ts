@@ -60,7 +60,7 @@ function parseOwner(text: string): DatabaseIdentity {
     return identity.parse(JSON.parse(text));
   } catch {
     throw new BucketOwnerError(
-      `The object ${ownerKey} of the bucket is damaged, which names its database: make it anew with \`npm run files:claim\``,
+      `The object ${ownerKey} of the bucket, which names its database, is damaged: write it again with \`npm run files:claim\``,
     );
   }
 }

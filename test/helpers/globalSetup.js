@@ -78,7 +78,7 @@ export default async function globalSetup({ maxWorkers }) {
         "shared_preload_libraries=pg_stat_statements",
         // The secret check reads all statements at the end, so none may be evicted.
         "-c",
-        "pg_stat_statements.max=50000",
+        "pg_stat_statements.max=200000",
         // Its databases exist for seconds, nobody replicates them, and no checkpoint is due before the end.
         ...[
           "autovacuum=off",

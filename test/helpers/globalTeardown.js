@@ -11,7 +11,7 @@ export default async function globalTeardown() {
   await stopServerHosts(globalThis.serverHosts);
   await globalThis.pooler?.stop();
   // Read before the server stops and checked last, so that a finding cannot prevent the cleanup.
-  const recorded = globalThis.localPostgres ? await statements() : "";
+  const recorded = globalThis.localPostgres ? await statements() : null;
   if (!globalThis.localPostgres) {
     const admin = new pg.Client({ connectionString: process.env.TEST_DATABASE_URL });
     await admin.connect();
@@ -22,17 +22,25 @@ export default async function globalTeardown() {
   await globalThis.localPostgres?.stop();
   if (globalThis.memoryFolder !== null)
     await rm(globalThis.memoryFolder, { recursive: true, force: true, maxRetries: 5 });
-  expectNoSecrets("a statement in pg_stat_statements", recorded);
+  if (recorded === null) return;
+  expectNoSecrets("a statement in pg_stat_statements", recorded.texts);
+  if (recorded.evictions > 0)
+    throw new Error(
+      "the secret check missed statements, because pg_stat_statements evicted some: raise pg_stat_statements.max",
+    );
 }
 
-/** All statements of the run that pg_stat_statements has kept. */
+/** The statements that pg_stat_statements has kept, and how often it evicted some. */
 async function statements() {
   const admin = new pg.Client({ connectionString: process.env.TEST_DATABASE_URL });
   await admin.connect();
   try {
     await admin.query("create extension pg_stat_statements");
     const { rows } = await admin.query("select query from pg_stat_statements");
-    return rows.map(({ query }) => query).join("\n");
+    const { rows: evictions } = await admin.query(
+      "select dealloc::integer as count from pg_stat_statements_info",
+    );
+    return { texts: rows.map(({ query }) => query).join("\n"), evictions: evictions[0].count };
   } finally {
     await admin.end();
   }

@@ -1,4 +1,5 @@
-import { ApiError, type ApiErrorDetail, UnreachableError } from "./errors.ts";
+import { ApiError, type ApiErrorDetail } from "./errors.ts";
+import { watchRequest } from "./reachability.ts";
 
 export interface AskOptions {
   signal?: AbortSignal | undefined;
@@ -27,26 +28,6 @@ interface WireAnswer<T> {
   errors?: WireError[];
 }
 
-/** Whether the server responds. */
-type Reachability = "reachable" | "away";
-type Listener = (state: Reachability) => void;
-const listeners = new Set<Listener>();
-let reachability: Reachability = "reachable";
-
-/** Calls `listener` when the server stops responding and when it responds again. Returns a function that unsubscribes. */
-export function onReachability(listener: Listener): () => void {
-  listeners.add(listener);
-  return () => void listeners.delete(listener);
-}
-
-export const currentReachability = (): Reachability => reachability;
-
-function setReachability(state: Reachability): void {
-  if (state === reachability) return;
-  reachability = state;
-  for (const listener of listeners) listener(state);
-}
-
 /**
  * Sends one GraphQL operation with the session cookie.
  * @throws ApiError when the response contains errors, UnreachableError when there is no response
@@ -63,69 +44,56 @@ export async function ask<T>(
   };
   if (options.idempotencyKey !== undefined) headers["idempotency-key"] = options.idempotencyKey;
   if (options.opensSession === true) headers["x-session"] = "cookie";
-  const response = await send({
-    method: "POST",
-    headers,
-    body: JSON.stringify({ query, variables }),
-    credentials: "same-origin",
-    keepalive: options.outlivesPage === true,
-    ...(options.signal === undefined ? {} : { signal: options.signal }),
-  });
+  const request = watchRequest(options.signal);
+  let response: Response;
+  let answer: WireAnswer<T> | null;
+  try {
+    response = await fetch("/graphql", {
+      method: "POST",
+      headers,
+      body: JSON.stringify({ query, variables }),
+      credentials: "same-origin",
+      keepalive: options.outlivesPage === true,
+      signal: request.signal,
+    });
+    // Sent by a proxy whose server does not respond, or by a server that shuts down.
+    if ([502, 503, 504].includes(response.status)) throw new Error(`status ${response.status}`);
+    request.begin();
+    answer = parseAnswer<T>(await response.text());
+    // A cut response, or one of a network's login page. The service may have run the operation.
+    if (answer === null && response.ok) throw new Error(`status ${response.status} without JSON`);
+  } catch (error) {
+    throw request.fail(error);
+  } finally {
+    request.end();
+  }
   const correlationId = response.headers.get("x-correlation-id");
-  const answer = await readAnswer<T>(response);
+  if (answer === null) throw notJson(response.status, correlationId);
   if (answer.errors !== undefined && answer.errors.length > 0)
     throw new ApiError(answer.errors.map(toDetail), correlationId);
   if (answer.data === undefined || answer.data === null) throw new ApiError([], correlationId);
   return answer.data;
 }
 
-/** The number of requests sent, and that number at the last failure. */
-let sent = 0;
-let sentAtFailure = 0;
-
-function unreachable(cause: unknown): UnreachableError {
-  sentAtFailure = sent;
-  setReachability("away");
-  return new UnreachableError(cause);
-}
-
-async function send(request: RequestInit): Promise<Response> {
-  const number = ++sent;
-  let response: Response;
-  try {
-    response = await fetch("/graphql", request);
-  } catch (error) {
-    if (error instanceof DOMException && error.name === "AbortError") throw error;
-    throw unreachable(error);
-  }
-  // Sent by a proxy whose server does not respond, or by a server that shuts down.
-  if ([502, 503, 504].includes(response.status))
-    throw unreachable(new Error(`status ${response.status}`));
-  // A response to an earlier request can arrive after the failure.
-  if (number > sentAtFailure) setReachability("reachable");
-  return response;
-}
-
-async function readAnswer<T>(response: Response): Promise<WireAnswer<T>> {
-  const text = await response.text();
+function parseAnswer<T>(text: string): WireAnswer<T> | null {
   try {
     return JSON.parse(text) as WireAnswer<T>;
   } catch {
-    throw new ApiError(
-      [
-        {
-          message: `The server answered ${response.status} without JSON.`,
-          code: "",
-          path: [],
-          fields: [],
-          position: null,
-          length: null,
-          conflict: null,
-        },
-      ],
-      response.headers.get("x-correlation-id"),
-    );
+    return null;
   }
+}
+
+function notJson(status: number, correlationId: string | null): ApiError {
+  const detail = {
+    message: `The server answered ${status} without JSON.`,
+    code: "",
+    path: [],
+    fields: [],
+    position: null,
+    length: null,
+    conflict: null,
+  };
+  return new ApiError([detail], correlationId);
 }
 
 function toDetail({ message, extensions }: WireError): ApiErrorDetail {

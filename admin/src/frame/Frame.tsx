@@ -8,7 +8,8 @@ import {
   useState,
   useSyncExternalStore,
 } from "react";
-import { ask, currentReachability, onReachability } from "../api/ask.ts";
+import { ask } from "../api/ask.ts";
+import { currentReachability, onReachability } from "../api/reachability.ts";
 import { useEntities } from "../meta/EntitiesContext.ts";
 import { queryClient, useSession } from "../session.ts";
 import { en } from "../text/en.ts";
@@ -129,23 +130,37 @@ export function Frame(): ReactNode {
   );
 }
 
-/** How often the console asks whether the server is back. */
+/** How long the console waits until it asks again whether the server is back, and how long it waits for the answer. */
 const probeMs = 3_000;
+const probeLimitMs = 10_000;
 
-/** Warns above the content that the server does not respond. */
-export function OfflineBar(): ReactNode {
+/** Warns above the content that the server is slow or does not respond. */
+export function ReachabilityBar(): ReactNode {
   const state = useSyncExternalStore(onReachability, currentReachability);
-  // A response of any kind ends the warning.
+  // A response of any kind ends the warning. One request at a time: without a network each holds a connection.
   useEffect(() => {
     if (state !== "away") return;
-    const timer = setInterval(() => void ask("{ __typename }").catch(() => undefined), probeMs);
-    return () => clearInterval(timer);
+    let timer: ReturnType<typeof setTimeout>;
+    const left = new AbortController();
+    const probe = async () => {
+      const signal = AbortSignal.any([left.signal, AbortSignal.timeout(probeLimitMs)]);
+      await ask("{ __typename }", {}, { signal }).catch(() => undefined);
+      if (!left.signal.aborted) timer = setTimeout(() => void probe(), probeMs);
+    };
+    timer = setTimeout(() => void probe(), probeMs);
+    return () => {
+      clearTimeout(timer);
+      left.abort();
+    };
   }, [state]);
-  return (
-    state === "away" && (
-      <div className="bar" role="alert">
-        {en.frame.away}
-      </div>
-    )
+  if (state === "reachable") return null;
+  return state === "away" ? (
+    <div className="bar" role="alert">
+      {en.frame.away}
+    </div>
+  ) : (
+    <div className="bar" role="status">
+      {en.frame.slow}
+    </div>
   );
 }

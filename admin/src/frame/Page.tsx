@@ -3,7 +3,7 @@ import { Button } from "react-aria-components";
 import { useEntities } from "../meta/EntitiesContext.ts";
 import { en } from "../text/en.ts";
 import { Icon } from "../ui/icons.tsx";
-import { OfflineBar } from "./Frame.tsx";
+import { ReachabilityBar } from "./Frame.tsx";
 import { useFrame } from "./FrameContext.ts";
 import { PageHint } from "./PageHint.tsx";
 
@@ -41,7 +41,7 @@ export function Page({
   return (
     <main className="page" id="content" tabIndex={-1}>
       <div>
-        <OfflineBar />
+        <ReachabilityBar />
         <header className="page-header">
           <Button
             className="button button-quiet icon-button menu-button"

@@ -46,6 +46,7 @@ export const en = {
     moreHint: "More about this list",
     lessHint: "Less about this list",
     away: "The server does not answer. What you typed is kept: save it when the server is back.",
+    slow: "The server or the network is slow. Your request is still under way.",
     unread: (count: number) => `${count} unread`,
     selected: (count: number) => (count === 1 ? "1 row selected" : `${count} rows selected`),
   },
