@@ -15756,8 +15756,19 @@ AS $function$
       cross join lateral regexp_matches(coalesce(pg_get_function_sqlbody(p.oid), p.prosrc), '\m(?:has|has_any|require|require_all)_permissions?\(''([\w.]+)''', 'g') as k(found)
     where k.found[1] not in (select o.key from known_keys o)
   union all
-  select 'function ' || name || ': has a @guard but the request role may not execute it; add `grant execute on function ' || proname || ' to office_api`'
-    from functions where tags ? 'guard' and not has_function_privilege('office_api', oid, 'execute')
+  -- The rule about tags reports the keys of the policies that they create.
+  select distinct 'policy ' || p.polname || ' on ' || t.name || ': asks for the unknown permission ' || k.found[1]
+      || permission_hint(k.found[1], (select array_agg(o.key) from known_keys o))
+    from tables t join pg_policy p on p.polrelid = t.oid,
+      lateral regexp_matches(concat_ws(' ', pg_get_expr(p.polqual, p.polrelid), pg_get_expr(p.polwithcheck, p.polrelid)),
+        '\mhas(?:_any)?_permission\(([^()]*)\)', 'g') as c(arguments),
+      lateral regexp_matches(c.arguments[1], '''([^'']*)''', 'g') as k(found)
+    where k.found[1] not in (select o.key from known_keys o) and k.found[1] not in (
+      select key from unnest(array['read', 'create', 'update', 'delete']) as tag, regexp_split_to_table(btrim(t.tags ->> tag), '[\s,]+') as key)
+  union all
+  select 'function ' || name || case when tags ? 'guard' then ': has a @guard' else ': has the tag @computed' end
+      || ' but the request role may not execute it; add `grant execute on function ' || proname || ' to office_api`'
+    from functions where tags ?| array['guard', 'computed'] and not has_function_privilege('office_api', oid, 'execute')
   union all
   select 'function ' || name || ': has a @guard and returns void; return the changed row, or a boolean' from functions
     where tags ? 'guard' and prorettype = 'void'::regtype

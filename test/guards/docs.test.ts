@@ -1,5 +1,5 @@
 import { spawnSync } from "node:child_process";
-import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { existsSync, globSync, readdirSync, readFileSync } from "node:fs";
 import path from "node:path";
 import { describe, expect, test } from "@jest/globals";
 import { buildSchema, parse, validate } from "graphql";
@@ -36,6 +36,17 @@ test("the page on reliability names existing test files", () => {
     (file) => !existsSync(path.join(root, file.startsWith("bench/") ? file : `test/${file}`)),
   );
   expect(missing).toEqual([]);
+});
+
+test("the page on operations has every metric", () => {
+  const text = readFileSync(path.join(root, "docs/operations.md"), "utf8");
+  const metrics = globSync("src/**/*.ts", { cwd: root }).flatMap((file) =>
+    [
+      ...readFileSync(path.join(root, file), "utf8").matchAll(/\bname: "(office_\w+)",\s+help:/g),
+    ].map(([, name]) => name!),
+  );
+  expect(metrics.length).toBeGreaterThan(20);
+  expect(metrics.filter((name) => !text.includes(`\`${name}`))).toEqual([]);
 });
 
 /** Every documentation page, by its path from the root. */

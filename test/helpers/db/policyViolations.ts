@@ -92,6 +92,22 @@ export const policyViolations: ViolationCase[] = [
     ],
   },
   {
+    what: "a policy that asks for an unknown permission",
+    sql: policy("for select to office_api using ((select has_permission('product.read')))"),
+    violations: [
+      "policy planted_bad on planted: asks for the unknown permission product.read; did you mean products.read? Or insert it into `permissions` in a migration",
+    ],
+  },
+  {
+    what: "a policy that asks for one of several permissions, of which one is unknown",
+    sql: policy(
+      "for select to office_api using ((select has_any_permission('products.read', 'product.read')))",
+    ),
+    violations: [
+      "policy planted_bad on planted: asks for the unknown permission product.read; did you mean products.read? Or insert it into `permissions` in a migration",
+    ],
+  },
+  {
     what: "a policy that lets everyone read",
     sql: policy("for select to office_api using (true)"),
     violations: [
@@ -212,6 +228,14 @@ export const policyViolations: ViolationCase[] = [
     sql: computed("id uuid", "stable"),
     violations: [
       "function planted_words(uuid): has the tag @computed and its first parameter is no row of a table; it must be, such as `supplier suppliers`",
+    ],
+  },
+  {
+    what: "a computed field that no caller may execute",
+    sql: `${computed("planted planted", "stable")};
+      revoke execute on function planted_words from office_api`,
+    violations: [
+      "function planted_words(planted): has the tag @computed but the request role may not execute it; add `grant execute on function planted_words to office_api`",
     ],
   },
   {
