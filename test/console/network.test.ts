@@ -62,7 +62,7 @@ async function withFilledForm(
 describe("saving a form", () => {
   test("creates one row when responses are cut, at their headers or in their body", async () => {
     const name = `Cut ${randomUUID()}`;
-    await withFilledForm(name, async ({ page, open }) => {
+    await withFilledForm(name, async ({ page }) => {
       const isCreate = (request: Request) =>
         request.postData()?.includes("mutation Create") === true;
       let cuts = 0;
@@ -83,8 +83,8 @@ describe("saving a form", () => {
       }
       // Headers and body are cut several times each.
       expect(cuts).toBeGreaterThan(6);
-      await proxy.restore();
-      await open("/");
+      // The page of the product does not load through the cut connections.
+      await page.close();
       expect(await savedRows(name)).toBe(1);
     });
   });

@@ -141,16 +141,16 @@ export function ReachabilityBar(): ReactNode {
   useEffect(() => {
     if (state !== "away") return;
     let timer: ReturnType<typeof setTimeout>;
-    const left = new AbortController();
+    const ended = new AbortController();
     const probe = async () => {
-      const signal = AbortSignal.any([left.signal, AbortSignal.timeout(probeLimitMs)]);
+      const signal = AbortSignal.any([ended.signal, AbortSignal.timeout(probeLimitMs)]);
       await ask("{ __typename }", {}, { signal }).catch(() => undefined);
-      if (!left.signal.aborted) timer = setTimeout(() => void probe(), probeMs);
+      if (!ended.signal.aborted) timer = setTimeout(() => void probe(), probeMs);
     };
     timer = setTimeout(() => void probe(), probeMs);
     return () => {
       clearTimeout(timer);
-      left.abort();
+      ended.abort();
     };
   }, [state]);
   if (state === "reachable") return null;
