@@ -30,7 +30,7 @@ interface WireAnswer<T> {
 
 /**
  * Sends one GraphQL operation with the session cookie.
- * @throws ApiError when the response contains errors, UnreachableError when there is no response
+ * @throws ApiError when the response contains errors, UnreachableError when there is no complete response
  */
 export async function ask<T>(
   query: string,

@@ -36,7 +36,7 @@ export class ApiError extends Error {
   }
 }
 
-/** There was no response: the server or the network is down. */
+/** There was no complete response: the server or the network is down. */
 export class UnreachableError extends Error {
   constructor(cause: unknown) {
     super("The server does not answer.", { cause });

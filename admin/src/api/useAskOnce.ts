@@ -3,7 +3,7 @@ import { ask } from "./ask.ts";
 import { UnreachableError } from "./errors.ts";
 
 /**
- * Returns a function that sends a mutation. A request without a response may have succeeded, so the same variables are
+ * Returns a function that sends a mutation. A request without a complete response may have succeeded, so the same variables are
  * sent again with the same idempotency key.
  */
 export function useAskOnce(): <T>(query: string, variables: Record<string, unknown>) => Promise<T> {
