@@ -2078,6 +2078,7 @@ comment on table documentation_pages is '@group Office 53
 @delete documentation.update
 @mutations create update delete
 @owner author_user_id
+@shared
 @audit DocumentationPage id except search_vector
 @history documentation.update
 @connection
@@ -11716,6 +11717,7 @@ AS $function$
     ('table view', 'login', '', p.none, false, null),
     ('table view', 'session', '', p.none, false, null),
     ('table', 'owner', '<user column> [<token column>]', '^\w+([\s,]+\w+)?$', false, null),
+    ('table', 'shared', '', p.none, false, null),
     ('table', 'audit', '<EntityType>` or `@audit off because <reason>',
       '^(off because \S.*|[A-Z]\w*(\s+(?!except\y)\w+)?(\s+except(\s+\w+)+)?)$', false, null),
     ('view', 'audit', 'off because <reason>', '^off because \S', false, null),
@@ -11792,6 +11794,7 @@ AS $function$
     ('view', 'delete', '', null, false, 'a view is only read; put it on the table whose rows change'),
     ('view', 'mutations', '', null, false, 'a view is only read; put it on the table whose rows change'),
     ('view', 'appendOnly', '', null, false, 'a view is only read; put it on the table whose rows change'),
+    ('view', 'shared', '', null, false, 'a view is only read; put it on the table whose rows change'),
     ('view', 'owner', '', null, false, 'the tables of a view say who sees which rows; put it on the table'),
     ('view', 'searchCollection', '', null, false, 'the search engine follows changes of tables only; put it on the table'),
     ('view', 'searchTitle', '', null, false, 'the search engine follows changes of tables only; put it on the table'),
@@ -13179,6 +13182,8 @@ declare
   v_name text := (select left(relname, 50) from pg_class where oid = protect_table.relation);
   v_readers text;
   v_login text;
+  v_own text;
+  v_check text;
   v_audit text[];
   v_search text := case when v_tags ? 'searchCollection' then 'search' else '' end;
   v_columns text;
@@ -13211,16 +13216,17 @@ begin
 
   v_login := nullif(concat_ws(' and ', case when v_tags ? 'session' then '(select is_session())' end,
     case when v_tags ? 'login' or v_tags ->> 'read' = 'login' then '(select is_login())' end), '');
+  v_own := case when exists (
+      select from unnest(owner_columns(v_tags)) as c(name)
+      where not exists (
+        select from pg_attribute a
+        where a.attrelid = relation and a.attname = c.name and a.attnum > 0 and not a.attisdropped and a.atttypid = 'uuid'::regtype)
+    ) then 'false' else own_check(v_tags ->> 'owner') end;
   -- A permission to change rows also shows them, because a mutation returns its row.
   v_readers := concat_ws(' ', v_tags ->> 'read', v_tags ->> 'create', v_tags ->> 'update', v_tags ->> 'delete');
   if v_tags ? 'read' then
     perform ensure_policy(relation, v_name || '_read', 'select', 'office_api',
-      concat_ws(' and ', case when v_tags ->> 'read' <> 'login' then permission_check(v_readers) end, v_login,
-        case when exists (
-          select from unnest(owner_columns(v_tags)) as c(name)
-          where not exists (
-            select from pg_attribute a where a.attrelid = relation and a.attname = c.name and a.attnum > 0 and not a.attisdropped)
-        ) then 'false' else own_check(v_tags ->> 'owner') end));
+      concat_ws(' and ', case when v_tags ->> 'read' <> 'login' then permission_check(v_readers) end, v_login, v_own));
     select string_agg(quote_ident(a.attname), ', ' order by a.attnum) into v_columns
     from pg_attribute a left join pg_description d on d.classoid = 'pg_class'::regclass and d.objoid = a.attrelid and d.objsubid = a.attnum
     where a.attrelid = relation and a.attnum > 0 and not a.attisdropped
@@ -13241,10 +13247,12 @@ begin
       'before insert on %%TABLE%% for each row execute function tg__owner(%s)',
       (select string_agg(quote_literal(c), ', ' order by place) from unnest(owner_columns(v_tags)) with ordinality as t(c, place))));
   end if;
+  if v_tags ? 'shared' then
+    v_own := null;
+  end if;
   if v_tags ->> 'mutations' ~ '\yupdate\y' then
-    perform ensure_policy(relation, v_name || '_update', 'update', 'office_api',
-      permission_check(v_tags ->> 'update') || coalesce(' and ' || v_login, ''),
-      permission_check(v_tags ->> 'update') || coalesce(' and ' || v_login, ''));
+    v_check := permission_check(v_tags ->> 'update') || coalesce(' and ' || v_login, '') || coalesce(' and ' || v_own, '');
+    perform ensure_policy(relation, v_name || '_update', 'update', 'office_api', v_check, v_check);
     v_columns := writable_columns(relation, 'update');
     if v_columns is not null then
       execute format('grant update (%s) on %s to office_api', v_columns, relation);
@@ -13252,7 +13260,7 @@ begin
   end if;
   if v_tags ->> 'mutations' ~ '\ydelete\y' then
     perform ensure_policy(relation, v_name || '_delete', 'delete', 'office_api',
-      permission_check(v_tags ->> 'delete') || coalesce(' and ' || v_login, ''));
+      permission_check(v_tags ->> 'delete') || coalesce(' and ' || v_login, '') || coalesce(' and ' || v_own, ''));
     execute format('grant delete on %s to office_api', relation);
   end if;
 
@@ -15565,6 +15573,9 @@ AS $function$
   union all
   select 'table ' || name || ': has the tag @create login, which takes @owner and no `@mutations create`; create rows by a function that writes the owner' from tables
     where tags ->> 'create' = 'login' and (not tags ? 'owner' or tags ->> 'mutations' ~ '\ycreate\y')
+  union all
+  select 'table ' || name || ': has the tag @shared, which takes @owner and `@mutations update` or `@mutations delete`; remove it' from tables
+    where tags ? 'shared' and (not tags ? 'owner' or coalesce(tags ->> 'mutations', '') !~ '\y(update|delete)\y')
   union all
   select 'column ' || table_name || '.' || attname || ': has no description; add `comment on column`' from columns
     where not relispartition and not table_tags ? 'internal'

@@ -4,8 +4,9 @@
 --   @read login                                       every session and unscoped API token reads, without a permission
 --   @login                                            not with a scoped token
 --   @session                                          only with a session, not with an API token
---   @owner <user column> [<token column>]             rows are visible only to the user or API token named in them; a mutation
---                                                     creates rows of its caller
+--   @owner <user column> [<token column>]             rows are visible only to the user or API token named in them; mutations
+--                                                     create rows of their caller, and change and delete no others
+--   @shared                                           of a table with @owner: mutations also change rows that a further policy shows
 --   @audit <EntityType> [id column] [except column ...], or: @audit off because <reason>
 --   @watch off because <reason>                       search watches do not read it; others without an audit trail get a trigger for them
 --   @appendOnly                                       rows are never changed or removed
@@ -51,6 +52,8 @@ declare
   v_name text := (select left(relname, 50) from pg_class where oid = protect_table.relation);
   v_readers text;
   v_login text;
+  v_own text;
+  v_check text;
   v_audit text[];
   v_search text := case when v_tags ? 'searchCollection' then 'search' else '' end;
   v_columns text;
@@ -83,16 +86,17 @@ begin
 
   v_login := nullif(concat_ws(' and ', case when v_tags ? 'session' then '(select is_session())' end,
     case when v_tags ? 'login' or v_tags ->> 'read' = 'login' then '(select is_login())' end), '');
+  v_own := case when exists (
+      select from unnest(owner_columns(v_tags)) as c(name)
+      where not exists (
+        select from pg_attribute a
+        where a.attrelid = relation and a.attname = c.name and a.attnum > 0 and not a.attisdropped and a.atttypid = 'uuid'::regtype)
+    ) then 'false' else own_check(v_tags ->> 'owner') end;
   -- A permission to change rows also shows them, because a mutation returns its row.
   v_readers := concat_ws(' ', v_tags ->> 'read', v_tags ->> 'create', v_tags ->> 'update', v_tags ->> 'delete');
   if v_tags ? 'read' then
     perform ensure_policy(relation, v_name || '_read', 'select', 'office_api',
-      concat_ws(' and ', case when v_tags ->> 'read' <> 'login' then permission_check(v_readers) end, v_login,
-        case when exists (
-          select from unnest(owner_columns(v_tags)) as c(name)
-          where not exists (
-            select from pg_attribute a where a.attrelid = relation and a.attname = c.name and a.attnum > 0 and not a.attisdropped)
-        ) then 'false' else own_check(v_tags ->> 'owner') end));
+      concat_ws(' and ', case when v_tags ->> 'read' <> 'login' then permission_check(v_readers) end, v_login, v_own));
     select string_agg(quote_ident(a.attname), ', ' order by a.attnum) into v_columns
     from pg_attribute a left join pg_description d on d.classoid = 'pg_class'::regclass and d.objoid = a.attrelid and d.objsubid = a.attnum
     where a.attrelid = relation and a.attnum > 0 and not a.attisdropped
@@ -113,10 +117,12 @@ begin
       'before insert on %%TABLE%% for each row execute function tg__owner(%s)',
       (select string_agg(quote_literal(c), ', ' order by place) from unnest(owner_columns(v_tags)) with ordinality as t(c, place))));
   end if;
+  if v_tags ? 'shared' then
+    v_own := null;
+  end if;
   if v_tags ->> 'mutations' ~ '\yupdate\y' then
-    perform ensure_policy(relation, v_name || '_update', 'update', 'office_api',
-      permission_check(v_tags ->> 'update') || coalesce(' and ' || v_login, ''),
-      permission_check(v_tags ->> 'update') || coalesce(' and ' || v_login, ''));
+    v_check := permission_check(v_tags ->> 'update') || coalesce(' and ' || v_login, '') || coalesce(' and ' || v_own, '');
+    perform ensure_policy(relation, v_name || '_update', 'update', 'office_api', v_check, v_check);
     v_columns := writable_columns(relation, 'update');
     if v_columns is not null then
       execute format('grant update (%s) on %s to office_api', v_columns, relation);
@@ -124,7 +130,7 @@ begin
   end if;
   if v_tags ->> 'mutations' ~ '\ydelete\y' then
     perform ensure_policy(relation, v_name || '_delete', 'delete', 'office_api',
-      permission_check(v_tags ->> 'delete') || coalesce(' and ' || v_login, ''));
+      permission_check(v_tags ->> 'delete') || coalesce(' and ' || v_login, '') || coalesce(' and ' || v_own, ''));
     execute format('grant delete on %s to office_api', relation);
   end if;
 

@@ -120,6 +120,9 @@ create or replace function schema_violations() returns setof text as $$
   select 'table ' || name || ': has the tag @create login, which takes @owner and no `@mutations create`; create rows by a function that writes the owner' from tables
     where tags ->> 'create' = 'login' and (not tags ? 'owner' or tags ->> 'mutations' ~ '\ycreate\y')
   union all
+  select 'table ' || name || ': has the tag @shared, which takes @owner and `@mutations update` or `@mutations delete`; remove it' from tables
+    where tags ? 'shared' and (not tags ? 'owner' or coalesce(tags ->> 'mutations', '') !~ '\y(update|delete)\y')
+  union all
   select 'column ' || table_name || '.' || attname || ': has no description; add `comment on column`' from columns
     where not relispartition and not table_tags ? 'internal'
       and attname not in ('id', 'created_at', 'updated_at') and attname !~ '_id$' and comment is null

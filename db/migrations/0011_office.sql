@@ -480,6 +480,7 @@ comment on table documentation_pages is '@group Office 53
 @delete documentation.update
 @mutations create update delete
 @owner author_user_id
+@shared
 @audit DocumentationPage id except search_vector
 @history documentation.update
 @connection

@@ -8,8 +8,9 @@ import {
 } from "postgraphile/@dataplan/pg";
 import { type FieldArgs, type Step, object } from "postgraphile/grafast";
 import { verbGuard } from "../auth/guards.ts";
-import { notFound } from "../errors/PublicError.ts";
+import { PublicError, notFound } from "../errors/PublicError.ts";
 import { columnValues, deprecation, inputField, isWritable } from "../schema/inputColumns.ts";
+import { changesOnlyOwnRows, ownerColumns } from "../schema/ownerTags.ts";
 
 type TableResource = PgResource<string, PgCodecWithAttributes>;
 type Verb = "create" | "update" | "delete";
@@ -133,7 +134,7 @@ function inputFields(
 ) {
   const { codec } = resource;
   // The trigger of `@owner` fills them.
-  const owners = String(resource.extensions?.tags?.owner ?? "").split(/[\s,]+/);
+  const owners = ownerColumns(resource.extensions?.tags);
   return Object.fromEntries(
     Object.entries(codec.attributes)
       .filter(([name, attribute]) => isWritable(name, attribute, verb) && !owners.includes(name))
@@ -161,6 +162,19 @@ function write(build: GraphileBuild.Build, resource: TableResource, verb: Verb, 
     ...(verb === "create" ? {} : { id: args.getRaw("id") }),
     ...(verb === "delete" ? {} : { input: args.getRaw("input") }),
   }) as Step<MutationRequest>;
+  const missingRow = async (client: PgClient, id = "") => {
+    if (verb !== "create" && changesOnlyOwnRows(resource.extensions?.tags, verb)) {
+      const seen = await client.query({
+        text: `select from ${table} where id = $1`,
+        values: [id],
+      });
+      if (seen.rows.length > 0)
+        return new PublicError("FORBIDDEN", `Only the owner of this ${what} may ${verb} it`, {
+          path: ["id"],
+        });
+    }
+    return notFound(`There is no ${what} with this id`, { path: ["id"] });
+  };
   const $id = build.dataplanPg.sideEffectWithPgClientTransaction(
     resource.executor,
     $wanted,
@@ -169,7 +183,7 @@ function write(build: GraphileBuild.Build, resource: TableResource, verb: Verb, 
       const { rows } = await client.query<{ id: string }>(
         statementFor(verb, table, row, wanted.id),
       );
-      if (!rows[0]) throw notFound(`There is no ${what} with this id`, { path: ["id"] });
+      if (!rows[0]) throw await missingRow(client, wanted.id);
       return verb === "delete" ? true : rows[0].id;
     },
   );

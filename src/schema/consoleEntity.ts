@@ -30,6 +30,8 @@ export interface ConsoleMutation {
   field: string;
   inputType: string | null;
   takesVersion: boolean;
+  /** The field with the user whose rows alone the mutation changes; null if it changes all rows that the caller sees. */
+  ownerField: string | null;
   /** The arguments besides `id`, `input` and `ifVersion`, in the order of the form. */
   arguments: ConsoleArgument[];
   guard: Guard;

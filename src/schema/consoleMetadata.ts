@@ -13,15 +13,11 @@ import type {
   ConsoleEntity,
   ConsoleMutation,
   ConsoleReport,
+  Verb,
 } from "./consoleEntity.ts";
 import { fieldsOf } from "./consoleFields.ts";
 import { orderValues } from "./consoleInputs.ts";
-import {
-  type FoundMutation,
-  describeMutation,
-  findMutation,
-  isComplete,
-} from "./consoleMutations.ts";
+import { describeMutation, findMutation, isComplete } from "./consoleMutations.ts";
 import type { ConsoleArgument, EntityField } from "./entityDescription.ts";
 import { type Parent, parentsOf, relationsOf } from "./consoleReferences.ts";
 import { reportsOf } from "./consoleReports.ts";
@@ -38,6 +34,7 @@ import {
 } from "./labels.ts";
 import { titleOf, withoutNull } from "./rowNames.ts";
 import { hasPages, historyGuard, tableGuard } from "./listedTables.ts";
+import { changesOnlyOwnRows, ownerColumns } from "./ownerTags.ts";
 
 /**
  * The tables with a root list, in the order of the navigation, and their child tables without one, such as prices; and
@@ -194,8 +191,12 @@ function entityOf(
   const label = labelFields(build, table);
   const orders = orderValues(rootField(schema, root?.list) ?? parents[0]?.graphqlField);
   const fields = fieldsOf(build, schema, { table, type, mutations, orders, listed: places.listed });
-  const describe = (found: FoundMutation | null) =>
-    describeMutation(build, found, fields, places.listed);
+  const describe = (verb: Verb) =>
+    describeMutation(build, mutations[verb], {
+      ownerField: ownerField(build, table, verb, fields),
+      fields,
+      listed: places.listed,
+    });
   return {
     name,
     typeName,
@@ -215,9 +216,9 @@ function entityOf(
     historyGuard: historyGuard(table),
     mutations: {
       // A form cannot create rows with a required value that it has no editor for, such as a range.
-      create: isComplete(schema, mutations.create, fields) ? describe(mutations.create) : null,
-      update: describe(mutations.update),
-      delete: describe(mutations.delete),
+      create: isComplete(schema, mutations.create, fields) ? describe("create") : null,
+      update: describe("update"),
+      delete: describe("delete"),
     },
     hasHistory:
       label.keyField !== null &&
@@ -227,6 +228,20 @@ function entityOf(
     relations: relationsOf(build, table, places),
     parents: parents.map(({ entity, field, shape, by }) => ({ entity, field, shape, by })),
   };
+}
+
+/** The field with the user whose rows alone a mutation of `@mutations` changes. */
+function ownerField(
+  build: GraphileBuild.Build,
+  table: Table,
+  verb: Verb,
+  fields: readonly EntityField[],
+): string | null {
+  const tags = table.extensions?.tags as Tags | undefined;
+  if (verb === "create" || !changesOnlyOwnRows(tags, verb)) return null;
+  const [attributeName = ""] = ownerColumns(tags);
+  const name = build.inflection.attribute({ attributeName, codec: table.codec });
+  return fields.some((field) => field.name === name) ? name : null;
 }
 
 function rootField(schema: GraphQLSchema, name: string | undefined) {

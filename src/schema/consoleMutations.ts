@@ -9,7 +9,7 @@ import type { EntityField } from "./entityDescription.ts";
 import { firstParagraph } from "./fieldProperties.ts";
 
 /** A mutation before its arguments are described. */
-export type FoundMutation = Omit<ConsoleMutation, "arguments"> & {
+export type FoundMutation = Omit<ConsoleMutation, "arguments" | "ownerField"> & {
   args: readonly GraphQLArgument[];
 };
 
@@ -49,16 +49,21 @@ export function findMutation(
   };
 }
 
-/** Describes the other arguments of a mutation for its form. */
+/** Describes the owner of the rows that a mutation changes, and its other arguments for its form. */
 export function describeMutation(
   build: GraphileBuild.Build,
   found: FoundMutation | null,
-  fields: readonly EntityField[],
-  listed: Named,
+  { ownerField, fields, listed }: MutationContext,
 ): ConsoleMutation | null {
   if (!found) return null;
   const { args, ...mutation } = found;
-  return { ...mutation, arguments: describeArguments(build, args, fields, listed) };
+  return { ...mutation, ownerField, arguments: describeArguments(build, args, fields, listed) };
+}
+
+interface MutationContext {
+  ownerField: string | null;
+  fields: readonly EntityField[];
+  listed: Named;
 }
 
 /** Whether the fields of a form have all values that a mutation requires. */

@@ -371,6 +371,10 @@ export const consoleTypeDefs = gql`
     """
     takesVersion: Boolean!
     """
+    The field with the user whose rows alone the mutation changes. If null, it changes all rows that the caller may read.
+    """
+    ownerField: String
+    """
     The arguments besides \`id\`, \`input\` and \`ifVersion\`, in the order of a form.
     """
     arguments: [ConsoleArgument!]!

@@ -147,6 +147,59 @@ test("a row of a table with an owner belongs to whom creates it", async () => {
   });
 });
 
+test("a row of a table with an owner is changed and deleted by its owner only, though others see it", async () => {
+  const other = await service.login(["tastings.read", "tastings.update"]);
+  const own = await service.ask(
+    `mutation { created: createTastingNote(input: { note: "Peppery" }) { id } }`,
+    { token: other.token },
+  );
+  const { rows } = await database.pool.query<{ id: string }>(
+    "insert into tasting_notes (user_id, note) values ($1, 'Smoky') returning id",
+    [userId],
+  );
+  const id = rows[0]?.id ?? "";
+  const answers = await service.ask(
+    `{ tastingNote(id: "${id}") { note }
+       console { entities { name canCreate { ownerField } canUpdate { ownerField } canDelete { ownerField } } } }`,
+    { token: other.token },
+  );
+  expect(answers.data.tastingNote).toEqual({ note: "Smoky" });
+  expect(answers.data.console.entities).toContainEqual({
+    name: "tastingNotes",
+    canCreate: { ownerField: null },
+    canUpdate: { ownerField: "userId" },
+    canDelete: { ownerField: "userId" },
+  });
+  for (const [mutation, verb] of [
+    [`updateTastingNote(id: "${id}", input: { note: "Mine" }) { id }`, "update"],
+    [`deleteTastingNote(id: "${id}")`, "delete"],
+  ]) {
+    const { errors } = await service.ask(`mutation { ${mutation} }`, { token: other.token });
+    expect(errors?.[0]).toMatchObject({
+      message: `Only the owner of this TastingNote may ${verb} it`,
+      extensions: { code: "FORBIDDEN", path: ["id"] },
+    });
+  }
+  const journey = { token: other.token };
+  await withJourney({ browser, service }, journey, async ({ page, open, expectAccessible }) => {
+    await open(`/tastingNotes/${id}`);
+    await page.getByTitle("Only its owner may change this.").first().waitFor();
+    const buttons = page.getByRole("button", { name: /^(Save|Delete)$/ });
+    expect(await buttons.count()).toBe(0);
+    await expectAccessible();
+    await page.keyboard.press("Delete");
+    await open(`/tastingNotes/${own.data.created.id}`);
+    await page.getByLabel("Note").fill("Peppery, with plums");
+    await page.keyboard.press("ControlOrMeta+s");
+    await page.getByText("Saved").waitFor();
+  });
+  const notes = await database.pool.query(
+    "select note from tasting_notes where note in ('Smoky', 'Mine') or user_id = $1 order by 1",
+    [other.userId],
+  );
+  expect(notes.rows).toEqual([{ note: "Peppery, with plums" }, { note: "Smoky" }]);
+});
+
 describe("a column of a domain", () => {
   test("has the type, the bounds and the length of its base type and its check", async () => {
     const { data } = await service.ask(

@@ -149,8 +149,8 @@ fragment entity on Entity {
   name typeName title titleOne description group icon keyField nameField detailField colorField
   secretField listField pagesField recordField defaultOrder defaultQuery hasHistory
   canCreate { field inputType takesVersion arguments { ...argument } }
-  canUpdate { field inputType takesVersion }
-  canDelete { field inputType takesVersion }
+  canUpdate { field inputType takesVersion ownerField }
+  canDelete { field inputType takesVersion ownerField }
   missing { verb permission description }
   fields { ...field }
   relations { field title entity by }

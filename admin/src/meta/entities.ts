@@ -4,6 +4,7 @@ import type {
   EntityField,
   ReportDescription as Report,
 } from "../../../src/schema/entityDescription.ts";
+import type { Row } from "./rows.ts";
 
 export type {
   ConsoleArgument,
@@ -58,6 +59,8 @@ export interface EntityMutation {
   field: string;
   inputType: string | null;
   takesVersion: boolean;
+  /** The field with the user whose rows alone the mutation changes; null if it changes all rows that the caller sees. */
+  ownerField: string | null;
 }
 
 export interface CreateMutation extends EntityMutation {
@@ -98,6 +101,12 @@ export class Entities {
     const { profile, me } = this.metadata;
     const isOwn = profile?.name === name && me.user.id === id;
     return this.get(name) ?? (isOwn ? profile : undefined);
+  }
+
+  /** The mutation, unless it changes only rows of their owner and the caller is not the owner of the row. */
+  mutationOfRow(mutation: EntityMutation | null, row: Row): EntityMutation | null {
+    const ownerField = mutation?.ownerField ?? null;
+    return ownerField === null || row[ownerField] === this.metadata.me.user.id ? mutation : null;
   }
 }
 

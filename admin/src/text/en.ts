@@ -166,6 +166,7 @@ export const en = {
     was: (before: string) => `was ${before}`,
     revert: (title: string) => `Undo the change of ${title}`,
     readOnly: "This cannot be changed.",
+    ownersOnly: "Only its owner may change this.",
     needs: (permission: string | null) =>
       permission === null
         ? "Changing this needs a session."

@@ -105,6 +105,15 @@ export const tableViolations: ViolationCase[] = [
       "table planted: has the tag @create login, which takes @owner and no `@mutations create`; create rows by a function that writes the owner",
     ],
   },
+  ...["@owner user_id", "@delete products.update\n@mutations delete"].map((other) => ({
+    what: `shared rows of a table that has only ${other}`,
+    sql: `alter table planted add column user_id uuid references users;
+      create index planted_user_id_idx on planted (user_id);
+      ${retag(`${tags}@shared\n${other}\nA table.`)}`,
+    violations: [
+      "table planted: has the tag @shared, which takes @owner and `@mutations update` or `@mutations delete`; remove it",
+    ],
+  })),
   {
     what: "a column without a description",
     sql: "comment on column planted.note is null",

@@ -13,6 +13,8 @@ import type { FormValue } from "./values.ts";
 interface FormFieldsProps {
   entity: Pick<Entity, "fields" | "missing" | "canUpdate"> & Partial<Pick<Entity, "nameField">>;
   row: Row | null;
+  /** Why fields cannot be changed, when the row is the reason. */
+  readOnlyReason?: string | undefined;
   form: Pick<RecordForm, "values" | "dirty" | "errors" | "set" | "revert" | "before">;
   onOpenReference?: (entity: string, id: string) => void;
   onNew: (wanted: NewRow) => void;
@@ -34,6 +36,7 @@ export function showFormValue(
 export function FormFields({
   entity,
   row,
+  readOnlyReason = en.record.readOnly,
   form,
   onOpenReference,
   onNew,
@@ -66,7 +69,7 @@ export function FormFields({
               value={form.values[field.name] ?? ""}
               error={form.errors[field.name]}
               before={isDirty ? beforeText(field, row, form) : undefined}
-              readOnlyReason={missing ? en.record.needs(missing.permission) : en.record.readOnly}
+              readOnlyReason={missing ? en.record.needs(missing.permission) : readOnlyReason}
               onChange={(value) => form.set(field.name, value)}
               onRevert={() => form.revert(field.name)}
               onOpenReference={onOpenReference}

@@ -132,6 +132,8 @@ function LoadedRecord({
   const form = useRecordForm({ entity, row, onSaved: () => undefined });
   const { makeRow, newRowDrawer } = useNewRow(drawer);
   const name = rowName(entity, row);
+  const canUpdate = entities.mutationOfRow(entity.canUpdate, row);
+  const canDelete = entities.mutationOfRow(entity.canDelete, row);
   const relations = entity.relations.filter((relation) => entities.get(relation.entity));
   const selected =
     tab === "history" || relations.some(({ field }) => field === tab) ? tab : "fields";
@@ -166,7 +168,7 @@ function LoadedRecord({
     () => ({
       "Mod+s": () => save(),
       Delete: () => {
-        if (!entity.canDelete || isGone) return false;
+        if (!canDelete || isGone) return false;
         remove();
         return true;
       },
@@ -180,13 +182,13 @@ function LoadedRecord({
       e: () => {
         if (isGoing()) return false;
         onTab("fields");
-        const first = entity.fields.find((field) => field.onUpdate !== "NO");
+        const first = canUpdate && entity.fields.find((field) => field.onUpdate !== "NO");
         // The form is not rendered while another tab is open.
         if (first && !focusFieldNow(first.name)) focusField(first.name);
         return true;
       },
     }),
-    [save, onTab, entity, isGoing, isGone, step, remove],
+    [save, onTab, entity, canUpdate, canDelete, isGoing, isGone, step, remove],
   );
   useKeys(keys);
 
@@ -200,7 +202,7 @@ function LoadedRecord({
     actions: (
       <>
         {!isGone && <ActionsMenu entity={entity} row={row} name={name} />}
-        {entity.canDelete && !isGone && (
+        {canDelete && !isGone && (
           <Button className="button button-danger" onPress={remove}>
             {en.record.delete}
           </Button>
@@ -210,7 +212,7 @@ function LoadedRecord({
             {en.record.discard}
           </Button>
         )}
-        {entity.canUpdate && !isGone && <SaveButton form={form} />}
+        {canUpdate && !isGone && <SaveButton form={form} />}
       </>
     ),
     content: (
@@ -257,8 +259,9 @@ function LoadedRecord({
           </TabList>
           <TabPanel id="fields" className="tab-panel">
             <FormFields
-              entity={entity}
+              entity={{ ...entity, canUpdate }}
               row={row}
+              readOnlyReason={canUpdate === entity.canUpdate ? undefined : en.record.ownersOnly}
               form={form}
               onOpenReference={onOpen}
               onNew={makeRow}
@@ -281,7 +284,7 @@ function LoadedRecord({
                 entity={entity}
                 id={row.id}
                 row={row}
-                {...(entity.canUpdate
+                {...(canUpdate
                   ? {
                       onRestore: (field, old) => {
                         form.restore(field, old);
