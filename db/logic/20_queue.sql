@@ -32,7 +32,7 @@ create or replace function queue_job(
     queue_job.max_attempts,
     current_schema() || ':' || coalesce(queue_job.queue,
       -- Mails run one after the other, so that a slow mail server takes one of the workers' slots only.
-      case when queue_job.task in ('send_invitation', 'send_notifications') then 'mail' end)
+      case when queue_job.task ~ '^send_' then 'mail' end)
   )
 $$ language sql volatile;
 

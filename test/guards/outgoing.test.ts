@@ -18,11 +18,11 @@ const calls: Readonly<Record<string, string>> = {
   "gateways/boundedFetch.ts": "its callers read a token or log in",
   "gateways/erp/accessToken.ts": "gets a token for reading",
   "gateways/erp/transport.ts": "sends GET only",
-  "gateways/mailFolder.ts": "writes files, and send_invitation mails nobody from a test run",
+  "gateways/mailFolder.ts": "writes files, and defineTask sends no mail of a test run",
   "gateways/makeModelGateway.ts": "a model keeps nothing; its tools work in the run's schema",
   "gateways/pictures.ts": "sends GET only, without credentials",
   "gateways/s3Files.ts": "keys begin with the name of the run's schema",
-  "gateways/smtp.ts": "send_invitation mails nobody from a test run",
+  "gateways/smtp.ts": "defineTask sends no mail of a test run",
   "gateways/typesense.ts": "collections and keys carry the run's id",
   "gateways/workflowClient.ts": "product_sync calls the recorder from a test run",
   "search/engineVersion.ts": "sends GET only",
@@ -40,6 +40,15 @@ function callers(): string[] {
 
 test("every file that calls an external system documents why a test run changes nothing there", () => {
   expect(callers()).toEqual(Object.keys(calls).sort());
+});
+
+test("every task that sends mail is named `send_…`, so that its jobs run one after the other", () => {
+  const tasks = path.join(src, "workers/tasks");
+  const senders = readdirSync(tasks).filter((name) =>
+    readFileSync(path.join(tasks, name), "utf8").includes("sendMail"),
+  );
+  expect(senders).toContain("send_invitation.ts");
+  expect(senders.filter((name) => !name.startsWith("send_"))).toEqual([]);
 });
 
 test.each(["gateways/erp/transport.ts", "search/engineVersion.ts", "gateways/pictures.ts"])(

@@ -188,7 +188,7 @@ describe("with a mail server", () => {
         .split("\n")
         .find((one) => one.includes("isolated test run"));
     await waitFor("the log line", () => line() !== undefined);
-    expect(line()).toContain(`"invitationId":"${id}"`);
+    expect(line()).toContain(`"mail":"${id}"`);
     expect(worker.output()).not.toContain("isolated@example.com");
   });
 });

@@ -6,7 +6,7 @@ import { tenantPattern } from "../../tenants/tenants.ts";
 import type { Config } from "../../config.ts";
 import type { ErpClient } from "../../gateways/erp.ts";
 import type { FileStore } from "../../gateways/files.ts";
-import type { MailGateway } from "../../gateways/mail.ts";
+import type { Mail, MailGateway } from "../../gateways/mail.ts";
 import { recordLocalDiskFull } from "../../health/diskFull.ts";
 import type { ExternalSystems } from "../../health/externalSystems.ts";
 import { JobPostponed } from "./JobProblem.ts";
@@ -35,7 +35,11 @@ export interface TaskEnvironment {
 export interface JobContext<Input> extends JobScope {
   input: Input;
   config: Config;
-  mail: MailGateway;
+  /**
+   * Resolves when the mail server has accepted the mail. An isolated test run sends none: the mail is only logged.
+   * @throws MailRefusedError for a permanent rejection, MailError for a temporary one
+   */
+  sendMail: (mail: Mail) => Promise<void>;
   /** A logger whose lines carry the job's id, task, tenant and correlation id. */
   log: Logger;
   /** Aborted before the process stops. Errors after abort requeue the job without consuming an attempt. */
@@ -119,7 +123,10 @@ export function defineTask<Schema extends z.ZodType>(
           ...scope,
           input: schema.parse(input),
           config,
-          mail,
+          sendMail: async (letter) => {
+            if (tenant === config.database.schema) await mail.send(letter, { signal, log: jobLog });
+            else jobLog.info({ mail: letter.subjectId }, "mail skipped: isolated test run");
+          },
           log: jobLog,
           signal,
           queryAsPrincipal: (principal, read) => queryAsPrincipal(helpers, scope, principal, read),

@@ -24,21 +24,11 @@ interface InvitationToMail {
 
 /**
  * Mails an invitation and records it in the transaction that ends the job. After a crash before that commit, the mail
- * is sent again with the same Message-ID. The invitation shows errors and retries. Isolated test runs send no mail.
+ * is sent again with the same Message-ID. The invitation shows errors and retries.
  */
 export const sendInvitation = defineTask(
   z.strictObject({ invitationId: z.uuid() }),
-  async ({
-    input: { invitationId },
-    tenant,
-    config,
-    mail,
-    log,
-    signal,
-    inTenant,
-    complete,
-    fail,
-  }) => {
+  async ({ input: { invitationId }, config, sendMail, log, signal, inTenant, complete, fail }) => {
     const found = await inTenant((client) => begin(client, invitationId));
     if (!found) {
       log.info({ invitationId }, "invitation mail skipped: no longer needed");
@@ -52,9 +42,7 @@ export const sendInvitation = defineTask(
       return rows[0]?.latest;
     };
     try {
-      if (tenant === config.database.schema)
-        await mail.send(letter(found, invitationId, config), { signal, log });
-      else log.info({ invitationId }, "invitation mail skipped: isolated test run");
+      await sendMail(letter(found, invitationId, config));
     } catch (error) {
       if (signal.aborted) throw error;
       const refused = error instanceof MailRefusedError;
