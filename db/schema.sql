@@ -9359,12 +9359,12 @@ $function$;
 grant execute on function ensure_audit_partitions(integer) to office_worker;
 comment on function ensure_audit_partitions(integer) is 'Creates the audit log''s partitions for this month and the next ones.';
 
-CREATE OR REPLACE FUNCTION ensure_policy(relation regclass, name text, command text, role text, using_expression text, check_expression text DEFAULT NULL::text)
+CREATE OR REPLACE FUNCTION ensure_policy(relation regclass, name text, command text, role text, using_expression text, check_expression text DEFAULT NULL::text, restrictive boolean DEFAULT false)
  RETURNS void
  LANGUAGE plpgsql
 AS $function$
 declare
-  v_wanted text := concat_ws(' | ', command, role, using_expression, check_expression);
+  v_wanted text := case when restrictive then 'restrictive ' else '' end || concat_ws(' | ', command, role, using_expression, check_expression);
   v_present text;
 begin
   perform declare_object('policy', relation, name);
@@ -9375,12 +9375,13 @@ begin
     return;
   end if;
   execute format('drop policy if exists %I on %s', name, relation);
-  execute format('create policy %I on %s for %s to %I', name, relation, command, role)
+  execute format('create policy %I on %s as %s for %s to %I', name, relation,
+    case when restrictive then 'restrictive' else 'permissive' end, command, role)
     || coalesce(' using (' || using_expression || ')', '') || coalesce(' with check (' || check_expression || ')', '');
   execute format('comment on policy %I on %s is %L', name, relation, v_wanted);
 end;
 $function$;
-comment on function ensure_policy(regclass,text,text,text,text,text) is 'Declares a row-level security policy; creates or replaces it when it differs.';
+comment on function ensure_policy(regclass,text,text,text,text,text,boolean) is 'Declares a row-level security policy; creates or replaces it when it differs. It shows or allows more rows, or fewer when it is restrictive.';
 
 CREATE OR REPLACE FUNCTION ensure_trigger(relation regclass, name text, definition text)
  RETURNS void
@@ -11283,7 +11284,7 @@ CREATE OR REPLACE FUNCTION is_ensured_policy(comment text)
  LANGUAGE sql
  IMMUTABLE
 AS $function$
-  select coalesce(is_ensured_policy.comment ~ '^(all|select|insert|update|delete) \| office_\w+( \||$)', false)
+  select coalesce(is_ensured_policy.comment ~ '^(restrictive )?(all|select|insert|update|delete) \| office_\w+( \||$)', false)
 $function$;
 comment on function is_ensured_policy(text) is 'Whether the comment on a policy is that of `ensure_policy`.';
 
@@ -15844,7 +15845,7 @@ AS $function$
     and (i.indexprs is not null or i.indpred is not null) and pg_get_indexdef(i.indexrelid) ~ '\mlower\('
   union all
   -- A policy written to hide rows shows more of them instead.
-  select format('policy %I on %s: is permissive, so it %s; to narrow access, write `as restrictive`, to widen it, `ensure_policy` in a file of `logic`',
+  select format('policy %I on %s: is permissive, so it %s; write `ensure_policy` in a file of `logic`, and to narrow access, `restrictive => true`',
     p.polname, t.oid::regclass, case p.polcmd when 'r' then 'shows rows beside those of @read' else 'allows rows beside those of the tags' end)
   from tables t join pg_policy p on p.polrelid = t.oid
     left join pg_description d on d.classoid = 'pg_policy'::regclass and d.objoid = p.oid and d.objsubid = 0

@@ -11,11 +11,13 @@ create or replace function declare_object(kind text, relation regclass, name tex
 $$ language sql volatile;
 
 -- Replaces a policy only when its definition changed, because replacing it locks the table.
+drop function if exists ensure_policy(regclass, text, text, text, text, text);
 create or replace function ensure_policy(
-  relation regclass, name text, command text, role text, using_expression text, check_expression text default null
+  relation regclass, name text, command text, role text, using_expression text, check_expression text default null,
+  restrictive boolean default false
 ) returns void as $$
 declare
-  v_wanted text := concat_ws(' | ', command, role, using_expression, check_expression);
+  v_wanted text := case when restrictive then 'restrictive ' else '' end || concat_ws(' | ', command, role, using_expression, check_expression);
   v_present text;
 begin
   perform declare_object('policy', relation, name);
@@ -26,12 +28,14 @@ begin
     return;
   end if;
   execute format('drop policy if exists %I on %s', name, relation);
-  execute format('create policy %I on %s for %s to %I', name, relation, command, role)
+  execute format('create policy %I on %s as %s for %s to %I', name, relation,
+    case when restrictive then 'restrictive' else 'permissive' end, command, role)
     || coalesce(' using (' || using_expression || ')', '') || coalesce(' with check (' || check_expression || ')', '');
   execute format('comment on policy %I on %s is %L', name, relation, v_wanted);
 end;
 $$ language plpgsql volatile;
-comment on function ensure_policy is 'Declares a row-level security policy; creates or replaces it when it differs.';
+comment on function ensure_policy is
+  'Declares a row-level security policy; creates or replaces it when it differs. It shows or allows more rows, or fewer when it is restrictive.';
 
 create or replace function ensure_trigger(relation regclass, name text, definition text) returns void as $$
 declare
@@ -52,7 +56,7 @@ comment on function ensure_trigger is 'Declares a trigger; creates or replaces i
 
 -- The comment on a policy or trigger marks it as made by `ensure_policy` or `ensure_trigger`.
 create or replace function is_ensured_policy(comment text) returns boolean as $$
-  select coalesce(is_ensured_policy.comment ~ '^(all|select|insert|update|delete) \| office_\w+( \||$)', false)
+  select coalesce(is_ensured_policy.comment ~ '^(restrictive )?(all|select|insert|update|delete) \| office_\w+( \||$)', false)
 $$ language sql immutable;
 comment on function is_ensured_policy is 'Whether the comment on a policy is that of `ensure_policy`.';
 

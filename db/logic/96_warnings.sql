@@ -25,7 +25,7 @@ create or replace function schema_warnings() returns setof text as $$
     and (i.indexprs is not null or i.indpred is not null) and pg_get_indexdef(i.indexrelid) ~ '\mlower\('
   union all
   -- A policy written to hide rows shows more of them instead.
-  select format('policy %I on %s: is permissive, so it %s; to narrow access, write `as restrictive`, to widen it, `ensure_policy` in a file of `logic`',
+  select format('policy %I on %s: is permissive, so it %s; write `ensure_policy` in a file of `logic`, and to narrow access, `restrictive => true`',
     p.polname, t.oid::regclass, case p.polcmd when 'r' then 'shows rows beside those of @read' else 'allows rows beside those of the tags' end)
   from tables t join pg_policy p on p.polrelid = t.oid
     left join pg_description d on d.classoid = 'pg_policy'::regclass and d.objoid = p.oid and d.objsubid = 0

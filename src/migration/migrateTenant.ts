@@ -3,7 +3,7 @@ import type pg from "pg";
 import { migrationLock } from "../postgres/lockSchema.ts";
 import { tenantPattern } from "../tenants/tenants.ts";
 import { BusyError } from "./refusals.ts";
-import { UnexplainedFailure, isBusy, runSources, writeSchemaComment } from "./runSources.ts";
+import { LockedFailure, UnexplainedFailure, runSources, writeSchemaComment } from "./runSources.ts";
 import { type Sources, type SqlFile, readSources } from "./sources.ts";
 
 type Log = (line: string) => void;
@@ -54,13 +54,13 @@ export async function migrateTenant(
         await migrateOnce(client, tenant, sources, { ...options, explained: error.file });
         return;
       }
-      if (!isBusy(error)) throw error;
+      if (!(error instanceof LockedFailure)) throw error;
       if (attempt === attempts)
         throw new BusyError(
-          `Tables that the migrations change were in use at each of ${attempts} attempts, nothing was changed: try again when there is less to do`,
+          `Tables that the migrations change were in use at each of ${attempts} attempts, nothing was changed; the last one waited in ${error.message}. Try again when there is less to do`,
           { cause: error },
         );
-      log("Tables that the migrations change are in use: trying again");
+      log(`Tables in use, waited for in ${error.message}: trying again`);
       await setTimeout(attempt * 500);
     }
 }

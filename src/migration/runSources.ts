@@ -19,10 +19,21 @@ export class UnexplainedFailure extends Error {
   }
 }
 
+/** A file or a function waited too long for a table in use, as the message says. The caller may try again. */
+export class LockedFailure extends Error {
+  constructor(place: string, cause: DatabaseError) {
+    // The context of a function contains the statement that waited.
+    const statement = /SQL statement "([^"]+)"/.exec(cause.where ?? "")?.[1];
+    const shown = statement?.replaceAll(/\s+/g, " ").slice(0, 200);
+    super(shown === undefined ? place : `${place} (${shown})`, { cause });
+  }
+}
+
 /**
  * Runs a tenant's SQL in the client's transaction: new migrations, logic, reference data; then drops undeclared objects,
  * checks the schema rules and logs warnings. The client acts as `office_owner`.
  * @throws Refusal with file and line when a statement fails, or when a rule is violated
+ * @throws LockedFailure when a statement waited too long for a table in use
  * @throws UnexplainedFailure when a statement of another file than `explained` fails in a new schema
  */
 export async function runSources(
@@ -38,9 +49,11 @@ export async function runSources(
   const isNew = found[0]?.isNew === true;
   // Within a savepoint, a new value of an enumeration cannot be used before the commit, even if its type is new as well.
   const run = <T>(running: RunningFile, work: () => Promise<T>) =>
-    isNew && running.file.path !== explained?.path
-      ? reportFailures(running.file, work)
-      : explainFailures(client, running, work);
+    reportLocks(shownPath(running.file.path), () =>
+      isNew && running.file.path !== explained?.path
+        ? reportFailures(running.file, work)
+        : explainFailures(client, running, work),
+    );
   await client.query(`create schema if not exists "${tenant}" authorization office_owner`);
   await client.query(
     `grant usage on schema "${tenant}" to office_api, office_server, office_worker`,
@@ -77,9 +90,8 @@ export async function runSources(
   for (const file of [...sources.logic, ...sources.data])
     await run({ file, text: file.text }, () => client.query(file.text));
   // Runs after all functions, whose tags count and which views may call.
-  await client.query("select protect_search()");
-  await client.query("select protect_views()");
-  await client.query("select drop_undeclared()");
+  for (const call of ["protect_search()", "protect_views()", "drop_undeclared()"])
+    await reportLocks(call, () => client.query(`select ${call}`));
   const { rows } = await client.query<{ violation: string }>(
     "select v as violation from schema_violations() as v",
   );
@@ -135,6 +147,15 @@ interface RunningFile {
   file: SqlFile;
   text: string;
   later?: readonly SqlFile[];
+}
+
+/** Runs a step of the migration. @throws LockedFailure with its name when it waited too long for a lock */
+async function reportLocks<T>(step: string, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    throw isDatabaseError(error) && isBusy(error) ? new LockedFailure(step, error) : error;
+  }
 }
 
 /** Runs the SQL of a file; errors name the file. */
@@ -237,6 +258,6 @@ async function locate(client: pg.ClientBase, file: SqlFile, text: string, error:
 }
 
 /** Whether the error is a lock timeout or a deadlock. */
-export function isBusy(error: unknown): boolean {
-  return isDatabaseError(error) && (error.code === "55P03" || error.code === "40P01");
+function isBusy(error: DatabaseError): boolean {
+  return error.code === "55P03" || error.code === "40P01";
 }

@@ -181,7 +181,7 @@ Notes.';
       create policy kept on own_notes as restrictive for select to office_api using (not is_archived);
       select ensure_policy('own_notes', 'own_notes_shown', 'select', 'office_api', 'is_archived')`);
     const fix =
-      "to narrow access, write `as restrictive`, to widen it, `ensure_policy` in a file of `logic`";
+      "write `ensure_policy` in a file of `logic`, and to narrow access, `restrictive => true`";
     // Not that row-level security was off: the table is new.
     expect((await migrate()).filter((line) => line.includes("own_notes")).toSorted()).toEqual([
       `WARNING: policy by_hand on own_notes: is permissive, so it shows rows beside those of @read; ${fix}`,
@@ -195,11 +195,15 @@ Notes.';
     await change(`
       select ensure_policy('reviewers', 'reviewers_once', 'select', 'office_api', '(select has_permission(''users.read''))');
       select ensure_policy('audit_log', 'audit_log_once', 'all', 'office_worker', 'id is null', 'id is null');
+      select ensure_policy('reviewers', 'reviewers_fewer', 'select', 'office_api', 'id is not null');
+      select ensure_policy('reviewers', 'reviewers_fewer', 'select', 'office_api', 'id is not null', restrictive => true);
       select ensure_trigger('reviewers', '_500_once',
         'before update on %TABLE% for each row when (old.name <> new.name) execute function tg__timestamps()');
       select ensure_trigger('audit_log', '_910_once',
         'before update on %TABLE% for each row execute function tg__append_only()')`);
-    expect(await difference()).toBeDefined();
+    expect(await column("select polname from pg_policy where not polpermissive")).toEqual([
+      "reviewers_fewer",
+    ]);
     await migrate();
     expect(await difference()).toBeUndefined();
   });

@@ -488,6 +488,22 @@ describe("the migrate command", () => {
     expect(code).toBe(1);
   });
 
+  test.each([
+    ["policy", "create policy wide on wine_types for select to office_api using (name = 'x')"],
+    ["policy", "alter policy wine_types_read on wine_types using (name = 'x')"],
+    [
+      "trigger",
+      "create or replace trigger again before update on wine_types for each row execute function tg__timestamps()",
+    ],
+  ])("refuses a %s in logic that would lock its table at each migration", async (kind, sql) => {
+    await own.logic("cellars", `${sql};`);
+    const { code, output } = await runMigrate(database.url, own.path);
+    expect(output).toContain(
+      `cellars.sql:1: A ${kind} is made by \`select ensure_${kind}(...)\`, which locks the table only when the ${kind} differs`,
+    );
+    expect(code).toBe(1);
+  });
+
   test("names a function that is left from before its parameters changed", async () => {
     await database.pool.query(
       "create function cellar_note(note text) returns text language sql as 'select note'",
@@ -527,7 +543,9 @@ describe("the migrate command", () => {
       await user.query("begin; select from wine_types");
       await expect(
         migrateTenant(owner, "backoffice", { extraSqlDir: own.path, attempts: 1 }),
-      ).rejects.toThrow("were in use at each of 1 attempts, nothing was changed");
+      ).rejects.toThrow(
+        /were in use at each of 1 attempts, nothing was changed; the last one waited in \S+_wine_types\.sql\. Try again/,
+      );
       expect(await state()).toEqual(before);
       const lines: string[] = [];
       await migrateTenant(owner, "backoffice", {
@@ -537,7 +555,9 @@ describe("the migrate command", () => {
           if (line.includes("trying again")) void user.query("rollback");
         },
       });
-      expect(lines).toContain("Tables that the migrations change are in use: trying again");
+      expect(lines).toContainEqual(
+        expect.stringMatching(/^Tables in use, waited for in \S+_wine_types\.sql: trying again$/),
+      );
     } finally {
       user.release();
       owner.release(true);

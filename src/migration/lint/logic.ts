@@ -1,7 +1,7 @@
 import type { Node } from "libpg-query";
 import { readSource, SyntaxProblem } from "./source.ts";
 
-/** A statement of a `logic` file that belongs in a migration. */
+/** A statement of a `logic` file that does not belong there. */
 export interface MisplacedStatement {
   /** The line, from 1. */
   line: number;
@@ -18,27 +18,31 @@ const objects: Partial<Record<string, string>> = {
 };
 
 /**
- * Finds statements that change tables, types or sequences. None for a file that does not parse: PostgreSQL reports its
- * mistake when it runs.
+ * Finds statements that change tables, types or sequences, and policies and triggers that would lock their table at
+ * each migration. None for a file that does not parse: PostgreSQL reports its mistake when it runs.
  */
 export function misplacedStatements(sql: string): MisplacedStatement[] {
   try {
     const { statements, lineAt } = readSource(sql);
     return statements.flatMap(({ node, at }) => {
-      const command = schemaCommand(node);
-      return command === undefined
-        ? []
-        : [
-            {
-              line: lineAt(at),
-              message: `\`${command}\` belongs in a file of \`migrations\`, which runs once. Files of \`logic\` run again at each migration: functions, views, triggers and policies, which can be replaced.`,
-            },
-          ];
+      const message = messageAbout(node);
+      return message === undefined ? [] : [{ line: lineAt(at), message }];
     });
   } catch (error) {
     if (error instanceof SyntaxProblem) return [];
     throw error;
   }
+}
+
+function messageAbout(node: Node): string | undefined {
+  const command = schemaCommand(node);
+  if (command !== undefined)
+    return `\`${command}\` belongs in a file of \`migrations\`, which runs once. Files of \`logic\` run again at each migration: functions, views, triggers and policies, which can be replaced.`;
+  if ("CreatePolicyStmt" in node || "AlterPolicyStmt" in node)
+    return `A policy is made by \`select ensure_policy(...)\`, which locks the table only when the policy differs; a restrictive one with \`restrictive => true\`.`;
+  if ("CreateTrigStmt" in node)
+    return `A trigger is made by \`select ensure_trigger(...)\`, which locks the table only when the trigger differs.`;
+  return undefined;
 }
 
 function schemaCommand(node: Node): string | undefined {
