@@ -66,7 +66,7 @@ export async function checkHistory(
   const newer = await marksOfNewerRelease(client, tenant, sources);
   const hint =
     newer.length === 0
-      ? ""
+      ? "\nIf only you use this database, docs/undoing.md says how to start over with an empty one"
       : "\nIf a newer release made these changes and you roll back, leave the database as it is: --accept-newer";
   throw new Refusal(
     `The files are not those that this database was made of, nothing was changed:\n  - ${problems.join("\n  - ")}${hint}`,

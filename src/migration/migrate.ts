@@ -13,11 +13,13 @@ import { readSchemaState, readSources, restoringText } from "./sources.ts";
 type Log = (line: string) => void;
 
 const command = {
-  usage: `Usage: npm run db:migrate -- [--allow-breaking] [--accept-newer] [--caller-restarts]
+  usage: `Usage: npm run db:migrate -- [--check] [--allow-breaking] [--accept-newer] [--caller-restarts]
+  --check             check the files and try them in an empty schema, and change nothing
   --allow-breaking    accept that the API loses what callers use
   --accept-newer      leave a database as it is that a newer release has migrated: for rolling back
   --caller-restarts   omit the advice to restart servers and workers: for scripts that restart them`,
   options: {
+    check: { type: "boolean", default: false },
     "allow-breaking": { type: "boolean", default: false },
     "accept-newer": { type: "boolean", default: false },
     "caller-restarts": { type: "boolean", default: false },
@@ -26,6 +28,14 @@ const command = {
 
 const restartHint =
   "Running servers and workers read the schema only at their start: restart them one after the other";
+
+const upToDate = "The database has all changes of these files: there is nothing to check";
+
+const checked =
+  "The files can be applied; nothing was changed. Whether the rows of the tables fit is checked when they are";
+
+const noSchema = (tenant: string) =>
+  `The database has no schema "${tenant}" with which to compare: npm run db:migrate makes it, or says why not`;
 
 /**
  * Prepares the database and migrates one tenant, with an administrator's or owner's address. Rejects a schema that a
@@ -42,6 +52,8 @@ export async function migrate(
     extraSqlDir?: string;
     production?: boolean;
     loginUrls?: (string | undefined)[];
+    /** Only checks the files and tries them in an empty schema. */
+    checkOnly?: boolean;
     /** Whether breaking API changes are allowed. */
     allowBreaking?: boolean;
     /** Whether a schema that a newer release has migrated is left as it is, rather than refused. */
@@ -55,6 +67,8 @@ export async function migrate(
     responseTimeoutMs = defaultResponseTimeoutMs,
     extraSqlDir,
     production,
+    checkOnly = false,
+    allowBreaking = false,
   } = options;
   const sources = await readSources(extraSqlDir);
   const client = await openClient(ownerUrl, responseTimeoutMs);
@@ -82,12 +96,21 @@ export async function migrate(
       lintLogic(sources);
       await lintPending(client, tenant, sources, log);
     }
-    await prepareDatabase(ownerUrl, { log, responseTimeoutMs, own: sources.prepare });
+    if (checkOnly && !isChange) {
+      if (!state.made) throw new Refusal(noSchema(tenant));
+      log(upToDate);
+      return false;
+    }
+    if (!checkOnly)
+      await prepareDatabase(ownerUrl, { log, responseTimeoutMs, own: sources.prepare });
     if (isChange) {
       const { rehearse } = await import("./rehearse.ts");
-      const allowBreaking = options.allowBreaking ?? false;
       const declared = await rehearse(client, { tenant, sources, extraSqlDir, allowBreaking, log });
       check = (within) => refuseLeftFunctions(within, declared);
+    }
+    if (checkOnly) {
+      log(checked);
+      return false;
     }
     // The product's own files are tested; with extra files, a new schema is checked before it is committed.
     if (!state.made && extraSqlDir !== undefined) {
@@ -140,6 +163,7 @@ export async function runMigrateCommand(
         extraSqlDir: config.database.extraSqlDir,
         production: config.production,
         loginUrls: [config.database.url, config.database.workerUrl],
+        checkOnly: flags.check,
         allowBreaking: flags["allow-breaking"],
         acceptNewer: flags["accept-newer"],
       },

@@ -155,3 +155,45 @@ describe("the migrate command", () => {
     expect(rows).toEqual([{ name: "0001_first" }, { name: "0002_vat" }]);
   });
 });
+
+describe("with --check, the migrate command", () => {
+  const check = () => runMigrate(database.url, own.path, ["--check"]);
+
+  test("changes nothing, and says that new files can be applied or why not", async () => {
+    expect(await check()).toEqual({
+      code: 0,
+      output: expect.stringContaining("there is nothing to check"),
+    });
+    await writeFile(
+      pathOf("0003_cellars.sql"),
+      "alter table wine_types add column cellar text; comment on column wine_types.cellar is 'The cellar.';",
+    );
+    const fits = await check();
+    expect(fits.output).toContain("+ WineType.cellar");
+    expect(fits).toMatchObject({
+      code: 0,
+      output: expect.stringContaining("The files can be applied; nothing was changed."),
+    });
+    await writeFile(pathOf("0003_cellars.sql"), "alter table wine_types add column cellar text;");
+    expect(await check()).toEqual({
+      code: 1,
+      output: expect.stringContaining("column wine_types.cellar: has no description"),
+    });
+    const { rows } = await database.pool.query(
+      "select from pg_attribute where attrelid = 'backoffice.wine_types'::regclass and attname = 'cellar'",
+    );
+    expect(rows).toEqual([]);
+  });
+
+  test("says that a database without a schema has nothing to compare with", async () => {
+    await database.pool.query("alter schema backoffice rename to backoffice_kept");
+    try {
+      expect(await check()).toEqual({
+        code: 1,
+        output: expect.stringContaining('The database has no schema "backoffice"'),
+      });
+    } finally {
+      await database.pool.query("alter schema backoffice_kept rename to backoffice");
+    }
+  });
+});
