@@ -13039,7 +13039,10 @@ CREATE OR REPLACE FUNCTION permission_hint(key text, keys text[])
  IMMUTABLE
 AS $function$
   select h.text || case h.text when '' then '; insert it' else ' Or insert it' end || ' into `permissions` in a migration'
-  from did_you_mean(permission_hint.key, permission_hint.keys) as h(text)
+  from did_you_mean(permission_hint.key, array(
+    select k.known from unnest(permission_hint.keys) as k(known)
+    where nearest_name(split_part(permission_hint.key, '.', 1), array[split_part(k.known, '.', 1)]) is not null
+  )) as h(text)
 $function$;
 comment on function permission_hint(text,text[]) is 'The end of a message about an unknown permission, which may be misspelt or new.';
 
@@ -15549,11 +15552,13 @@ AS $function$
     select name, substring(tags ->> 'audit' from '^(?!off\y)\w+') as entity_type from tables where not relispartition
   ) as t where entity_type is not null group by entity_type having count(*) > 1
   union all
-  select 'table ' || t.name || ': the tag @' || tag || ' names the unknown permission ' || key
+  select 'table ' || t.name || ': ' || case count(*) when 1 then 'the tag ' else 'the tags ' end
+      || string_agg('@' || tag, ', ' order by place) || case count(*) when 1 then ' names' else ' name' end || ' the unknown permission ' || key
       || permission_hint(key, (select array_agg(k.key) from known_keys k))
-    from tables t, unnest(array['read', 'create', 'update', 'delete', 'history']) as tag,
+    from tables t, unnest(array['read', 'create', 'update', 'delete', 'history']) with ordinality as v(tag, place),
       regexp_split_to_table(btrim(t.tags ->> tag), '[\s,]+') as key
     where t.tags ->> tag ~ '\S' and key not in (select k.key from known_keys k) and not (tag in ('read', 'create') and t.tags ->> tag = 'login')
+    group by t.name, key
   union all
   select 'table ' || name || ': the tag @history guards a history that the table does not have; add the tag `@audit <EntityType>`, or remove it' from tables
     where tags ? 'history' and tags ->> 'audit' ~ '^off\y'
@@ -15626,7 +15631,7 @@ AS $function$
     from tables t join pg_policy p on p.polrelid = t.oid
     where p.polroles <> array['office_owner'::regrole::oid] and p.polcmd = 'r' and pg_get_expr(p.polqual, p.polrelid) = 'true'
   union all
-  select 'policy ' || p.polname || ' on ' || t.name || ': a writing policy needs a check of the new row'
+  select 'policy ' || p.polname || ' on ' || t.name || ': a policy for writing needs a check of the new row; give `ensure_policy` the condition as the last argument too'
     from tables t join pg_policy p on p.polrelid = t.oid where p.polcmd in ('a', 'w', '*') and p.polwithcheck is null
   union all
   -- A call that reads no column of the row has one result for all rows.
@@ -17431,13 +17436,14 @@ AS $function$
     where t.tag in ('scopedRead', 'forwardScopedRead') and t.is_valid and k.key not in (select p.key from permissions p)
   union all
   -- The caller is compared with the owner.
-  select t.what || ': the tag @owner names ' || a.attname || ', which references ' || k.confrelid::regclass || ' and not ' || o.referenced
+  select t.what || ': the tag @owner names ' || a.attname || ', which references ' || coalesce(k.confrelid::regclass::text, 'nothing')
+      || ' and not ' || o.referenced
     from checked t
       cross join lateral unnest(regexp_split_to_array(t.value, '[\s,]+'), array['users', 'api_tokens']) as o(name, referenced)
       join pg_attribute a on a.attrelid = t.relation and a.attname = o.name
-      join pg_constraint k on k.conrelid = a.attrelid and k.contype = 'f' and k.conkey = array[a.attnum]
-      join pg_class r on r.oid = k.confrelid
-    where t.tag = 'owner' and t.is_valid and r.relname <> o.referenced
+      left join pg_constraint k on k.conrelid = a.attrelid and k.contype = 'f' and k.conkey = array[a.attnum]
+      left join pg_class r on r.oid = k.confrelid
+    where t.tag = 'owner' and t.is_valid and r.relname is distinct from o.referenced
   union all
   select t.what || ': the tag @' || t.tag || case t.tag when 'widget' then ' ' || t.value else '' end || ' is for numbers, and the column is '
       || format_type(a.atttypid, null)

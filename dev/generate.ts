@@ -5,6 +5,7 @@ import { join, relative } from "node:path";
 import pg from "pg";
 import { format, resolveConfig } from "prettier";
 import { readConfig, settingGroups, settings } from "../src/config.ts";
+import { failureText } from "../src/errors/failureText.ts";
 import { measureAccess } from "./access/matrix.ts";
 import { startLocalPostgres } from "./emulators/postgres.ts";
 import { dumpSchema } from "./dump/dumpSchema.ts";
@@ -149,22 +150,30 @@ async function withFreshDatabase<T>(work: (pool: pg.Pool) => Promise<T>): Promis
   }
 }
 
-// `npm run generate` rewrites every generated file; `--check` names the stale ones and writes nothing.
-if (import.meta.main) {
+/** Rewrites every generated file; with `--check`, names the stale ones and writes nothing. */
+async function main(checkOnly: boolean): Promise<void> {
   const files = await withFreshDatabase(async (pool) => [
     ...(await generateDocuments()),
     ...(await makeDumps(pool, tenant)),
     await generateAccess(pool),
     await generatePermissions(pool),
   ]);
-  if (process.argv.includes("--check")) {
+  if (checkOnly) {
     const stale = await findStale(files);
     for (const message of stale) console.error(message);
     if (stale.length > 0) process.exitCode = 1;
-  } else {
-    for (const { path, text } of files) {
-      await writeFile(path, text);
-      console.log(`Wrote ${relative(root, path)}`);
-    }
+    return;
+  }
+  for (const { path, text } of files) {
+    await writeFile(path, text);
+    console.log(`Wrote ${relative(root, path)}`);
   }
 }
+
+if (import.meta.main)
+  try {
+    await main(process.argv.includes("--check"));
+  } catch (error) {
+    console.error(failureText(error));
+    process.exitCode = 1;
+  }

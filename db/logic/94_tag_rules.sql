@@ -38,9 +38,13 @@ create or replace function did_you_mean(name text, names text[]) returns text as
 $$ language sql immutable;
 comment on function did_you_mean is 'The end of a message about a misspelt name; empty when no name is similar.';
 
+-- Most keys end alike, so both parts of a key must be similar, such as `wine.read` to `wines.read` and not to `users.read`.
 create or replace function permission_hint(key text, keys text[]) returns text as $$
   select h.text || case h.text when '' then '; insert it' else ' Or insert it' end || ' into `permissions` in a migration'
-  from did_you_mean(permission_hint.key, permission_hint.keys) as h(text)
+  from did_you_mean(permission_hint.key, array(
+    select k.known from unnest(permission_hint.keys) as k(known)
+    where nearest_name(split_part(permission_hint.key, '.', 1), array[split_part(k.known, '.', 1)]) is not null
+  )) as h(text)
 $$ language sql immutable;
 comment on function permission_hint is 'The end of a message about an unknown permission, which may be misspelt or new.';
 
@@ -194,13 +198,14 @@ create or replace function tag_violations() returns setof text as $$
     where t.tag in ('scopedRead', 'forwardScopedRead') and t.is_valid and k.key not in (select p.key from permissions p)
   union all
   -- The caller is compared with the owner.
-  select t.what || ': the tag @owner names ' || a.attname || ', which references ' || k.confrelid::regclass || ' and not ' || o.referenced
+  select t.what || ': the tag @owner names ' || a.attname || ', which references ' || coalesce(k.confrelid::regclass::text, 'nothing')
+      || ' and not ' || o.referenced
     from checked t
       cross join lateral unnest(regexp_split_to_array(t.value, '[\s,]+'), array['users', 'api_tokens']) as o(name, referenced)
       join pg_attribute a on a.attrelid = t.relation and a.attname = o.name
-      join pg_constraint k on k.conrelid = a.attrelid and k.contype = 'f' and k.conkey = array[a.attnum]
-      join pg_class r on r.oid = k.confrelid
-    where t.tag = 'owner' and t.is_valid and r.relname <> o.referenced
+      left join pg_constraint k on k.conrelid = a.attrelid and k.contype = 'f' and k.conkey = array[a.attnum]
+      left join pg_class r on r.oid = k.confrelid
+    where t.tag = 'owner' and t.is_valid and r.relname is distinct from o.referenced
   union all
   select t.what || ': the tag @' || t.tag || case t.tag when 'widget' then ' ' || t.value else '' end || ' is for numbers, and the column is '
       || format_type(a.atttypid, null)

@@ -94,11 +94,13 @@ create or replace function schema_violations() returns setof text as $$
     select name, substring(tags ->> 'audit' from '^(?!off\y)\w+') as entity_type from tables where not relispartition
   ) as t where entity_type is not null group by entity_type having count(*) > 1
   union all
-  select 'table ' || t.name || ': the tag @' || tag || ' names the unknown permission ' || key
+  select 'table ' || t.name || ': ' || case count(*) when 1 then 'the tag ' else 'the tags ' end
+      || string_agg('@' || tag, ', ' order by place) || case count(*) when 1 then ' names' else ' name' end || ' the unknown permission ' || key
       || permission_hint(key, (select array_agg(k.key) from known_keys k))
-    from tables t, unnest(array['read', 'create', 'update', 'delete', 'history']) as tag,
+    from tables t, unnest(array['read', 'create', 'update', 'delete', 'history']) with ordinality as v(tag, place),
       regexp_split_to_table(btrim(t.tags ->> tag), '[\s,]+') as key
     where t.tags ->> tag ~ '\S' and key not in (select k.key from known_keys k) and not (tag in ('read', 'create') and t.tags ->> tag = 'login')
+    group by t.name, key
   union all
   select 'table ' || name || ': the tag @history guards a history that the table does not have; add the tag `@audit <EntityType>`, or remove it' from tables
     where tags ? 'history' and tags ->> 'audit' ~ '^off\y'
@@ -171,7 +173,7 @@ create or replace function schema_violations() returns setof text as $$
     from tables t join pg_policy p on p.polrelid = t.oid
     where p.polroles <> array['office_owner'::regrole::oid] and p.polcmd = 'r' and pg_get_expr(p.polqual, p.polrelid) = 'true'
   union all
-  select 'policy ' || p.polname || ' on ' || t.name || ': a writing policy needs a check of the new row'
+  select 'policy ' || p.polname || ' on ' || t.name || ': a policy for writing needs a check of the new row; give `ensure_policy` the condition as the last argument too'
     from tables t join pg_policy p on p.polrelid = t.oid where p.polcmd in ('a', 'w', '*') and p.polwithcheck is null
   union all
   -- A call that reads no column of the row has one result for all rows.

@@ -139,7 +139,7 @@ export function connectionAdvice(error: unknown, role?: string): string {
   if (code === "28000")
     return "Check the login's name, and whether pg_hba.conf accepts it from this machine; `npm run db:migrate` creates office_server and office_worker";
   if (isRefusedLogin(error))
-    return "Check the login's name and password; `npm run db:migrate` sets the passwords of office_server and office_worker";
+    return "Check the user and the password in the address. The passwords of office_server and office_worker are set by `npm run db:migrate`, which takes an owner or administrator of your own";
   if (role !== undefined && (code === "42501" || code === "22023"))
     return `The login may not act as ${role}: log in as ${role}, or \`grant ${role} to <login> with set true\``;
   return "Check host and port, and whether PostgreSQL runs and accepts this machine (pg_hba.conf)";

@@ -189,7 +189,9 @@ test("the samples are those of all deletions of the API", () => {
 });
 
 test.each(deletions)("delete%s is undone, or refused as documented", async (type) => {
-  const [table, insertRow] = samples[type]!;
+  const sample = samples[type];
+  if (!sample) throw new Error(`Add to \`samples\` above how a row for delete${type} is made`);
+  const [table, insertRow] = sample;
   const id = await insertRow();
   const before = shownOf(type, await rowOf(table, id));
   expect(before).toBeDefined();

@@ -48,7 +48,9 @@ export const policyViolations: ViolationCase[] = [
   {
     what: "an update that checks only the old row",
     sql: policy("for update to office_api using ((select has_permission('products.update')))"),
-    violations: ["policy planted_bad on planted: a writing policy needs a check of the new row"],
+    violations: [
+      "policy planted_bad on planted: a policy for writing needs a check of the new row; give `ensure_policy` the condition as the last argument too",
+    ],
   },
   {
     what: "a permission check for each row",

@@ -72,6 +72,13 @@ export const tableViolations: ViolationCase[] = [
     ],
   })),
   {
+    what: "an unknown permission in several tags",
+    sql: retag("@read cellars.read\n@create cellars.read\n@audit Planted\nA table."),
+    violations: [
+      "table planted: the tags @read, @create name the unknown permission cellars.read; insert it into `permissions` in a migration",
+    ],
+  },
+  {
     what: "a permission for a history that is not recorded",
     sql: retag(
       "@read products.read\n@history products.update\n@audit off because nobody asks\nA table.",

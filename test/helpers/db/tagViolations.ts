@@ -350,6 +350,11 @@ export const tagViolations: ViolationCase[] = [
     violations: ofTable("the tag @owner names product_id, which references products and not users"),
   },
   {
+    what: "an owner that is a text",
+    sql: `${onTable("@owner note\\n")}; select protect_table('planted')`,
+    violations: ofTable("the tag @owner names note, which references nothing and not users"),
+  },
+  {
     what: "an audit type that another table has",
     sql: retag("@read products.read\\n@audit Reviewer\\nA table."),
     violations: [
