@@ -43,6 +43,14 @@ create or replace function schema_warnings() returns setof text as $$
   from functions f, lateral (select '\m(' || string_agg(distinct c.proname, '|') || ')\(' from functions c where c.checks) as k(names)
   where f.prosecdef and f.provolatile = 'v' and f.guard ~ '^(principal|login|session)$' and not f.checks and f.body !~ k.names
   union all
+  select format('table %s: a mutation creates rows for any user of %I; add `@owner %I` if rows belong to this user, or name the column by what the user does, such as `assigned_user_id`',
+    t.oid::regclass, a.attname, a.attname)
+  from tables t join pg_attribute a on a.attrelid = t.oid and a.attname ~ '^((owner|author|created_by)_)?(user_)?id$' and a.attname <> 'id' and not a.attisdropped
+    join pg_constraint k on k.conrelid = t.oid and k.contype = 'f' and k.conkey = array[a.attnum] and k.confrelid = 'users'::regclass
+  where t.tags ->> 'mutations' ~ '\ycreate\y' and not t.tags ? 'owner'
+    and coalesce(comment_tags(col_description(t.oid, a.attnum)) ->> 'mutations', 'create') = 'create'
+    and not comment_tags(col_description(t.oid, a.attnum)) ? 'internal'
+  union all
   -- Restoring the other row would bring back less than its deletion removed.
   select format('table %s: its rows are deleted with those of %s and do not return with them; add `@create <permission>`, which also says who may restore them',
     t.oid::regclass, string_agg(distinct k.confrelid::regclass::text, ' and '))

@@ -57,6 +57,14 @@ describe("The warnings", () => {
         "function planted_wipe(): is a mutation with the privileges of its owner and does not check the caller, so everyone whom `@guard principal` lets through may do it; name a permission there, or check by `require_permission`",
     },
     {
+      what: "a mutation that creates rows of any user",
+      sql: `create table planted_notes (id uuid primary key default uuidv7(), user_id uuid not null references users, note text);
+        create index on planted_notes (user_id);
+        comment on table planted_notes is E'@read products.read\\n@create products.update\\n@mutations create\\n@audit PlantedNote\\nNotes.'`,
+      warning:
+        "table planted_notes: a mutation creates rows for any user of user_id; add `@owner user_id` if rows belong to this user, or name the column by what the user does, such as `assigned_user_id`",
+    },
+    {
       what: "rows that do not return with those that they were deleted with",
       sql: lines,
       warning:

@@ -86,6 +86,14 @@ function codeOf(text: string): string[] {
   return [...blocks.flatMap((block) => block.split("\n")), ...inline.map(([, code]) => code!)];
 }
 
+test("the README lists every page", () => {
+  const readme = readFileSync(path.join(root, "README.md"), "utf8");
+  const missing = readdirSync(path.join(root, "docs"))
+    .filter((name) => name.endsWith(".md"))
+    .filter((name) => !readme.includes(`](docs/${name})`));
+  expect(missing).toEqual([]);
+});
+
 describe("commands in pages work with an older Node version on the machine", () => {
   const codeIn = (page: string) => codeOf(readFileSync(path.join(root, page), "utf8"));
   const testFiles = readdirSync(path.join(root, "test"), { recursive: true, encoding: "utf8" })
