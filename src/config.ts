@@ -76,27 +76,17 @@ export const settingGroups = [
 ] as const satisfies readonly SettingGroup[];
 
 /** Every environment variable that the service reads, by name. */
-export const settings = {
-  ...serverSettings,
-  ...databaseSettings,
-  ...loginSettings,
-  ...limitSettings,
-  ...sqlJsonSettings,
-  ...persistedOperationSettings,
-  ...workerSettings,
-  ...mailSettings,
-  ...erpSettings,
-  ...erpImportSettings,
-  ...workflowSettings,
-  ...fileSettings,
-  ...exportSettings,
-  ...searchSettings,
-  ...consoleSettings,
-  ...assistantSettings,
-  ...auditSettings,
-  ...metricsSettings,
-  ...telemetrySettings,
-};
+export const settings = Object.assign(
+  {},
+  ...settingGroups.map((group) => group.settings),
+) as Intersection<(typeof settingGroups)[number]["settings"]>;
+
+/** The intersection of the types of a union. */
+type Intersection<Union> = (Union extends unknown ? (one: Union) => void : never) extends (
+  all: infer All,
+) => void
+  ? All
+  : never;
 
 type Settings = typeof settings;
 
