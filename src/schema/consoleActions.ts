@@ -22,6 +22,7 @@ import type { ConsoleArgument, EntityField } from "./entityDescription.ts";
 import { firstParagraph, secretFieldOf } from "./fieldProperties.ts";
 import { titleOf } from "./rowNames.ts";
 import { didYouMean } from "../text/suggest.ts";
+import { TagError, type TagErrors } from "./TagError.ts";
 
 /** An action before its arguments are described. */
 export type FoundAction = Omit<ConsoleAction, "arguments"> & {
@@ -33,19 +34,18 @@ export type FoundAction = Omit<ConsoleAction, "arguments"> & {
 /**
  * The mutations with the tag `@action` and those that a plugin gives one, in the order of their names: by the type of the
  * rows in whose list or reports they are offered; those above a report by the name of the report.
- * @throws Error when a tagged function cannot be an action
  */
 export function actionsByType(
   build: GraphileBuild.Build,
   schema: GraphQLSchema,
   listed: Named,
+  errors: TagErrors,
 ): Map<string, FoundAction[]> {
   const found = new Map<string, FoundAction[]>();
   const tagged = [...taggedFunctions(build), ...taggedFields(build, schema, listed)];
-  for (const mutation of tagged.toSorted((a, b) => a.name.localeCompare(b.name, "en"))) {
-    const { place, action } = actionOf(build, schema, mutation, listed);
-    found.set(place, [...(found.get(place) ?? []), action]);
-  }
+  for (const mutation of tagged.toSorted((a, b) => a.name.localeCompare(b.name, "en")))
+    for (const { place, action } of errors.collect(() => actionOf(build, schema, mutation, listed)))
+      found.set(place, [...(found.get(place) ?? []), action]);
   return found;
 }
 
@@ -92,7 +92,7 @@ function actionOf(
   { name, fieldName, tag, codec: returned }: TaggedMutation,
   listed: Named,
 ): { place: string; action: FoundAction } {
-  const refuse = (why: string) => new Error(`The tag @action of the function ${name}: ${why}`);
+  const refuse = (why: string) => new TagError(`The tag @action of the function ${name}: ${why}`);
   const field = schema.getMutationType()?.getFields()[fieldName];
   if (!field) throw refuse("it is not a mutation; an action is `volatile` and has a `@guard`");
   const reports = reportResources(build);

@@ -35,25 +35,31 @@ import {
 import { titleOf, withoutNull } from "./rowNames.ts";
 import { hasPages, historyGuard, tableGuard } from "./listedTables.ts";
 import { changesOnlyOwnRows, ownerColumns } from "./ownerTags.ts";
+import { TagError, TagErrors } from "./TagError.ts";
 
 /**
  * The tables with a root list, in the order of the navigation, and their child tables without one, such as prices; and
  * the reports.
+ * @throws TagError with the mistakes of all tables and actions, or of all reports
  */
 export function buildConsoleMetadata(
   build: GraphileBuild.Build,
   schema: GraphQLSchema,
 ): { entities: ConsoleEntity[]; reports: ConsoleReport[] } {
   const places = placesOf(build, schema);
-  for (const table of tablesOf(build)) if (!places.listed.has(table)) rejectDefaultQuery(table);
-  const actions = actionsByType(build, schema, places.listed);
+  const errors = new TagErrors();
+  for (const table of tablesOf(build))
+    if (!places.listed.has(table)) errors.collect(() => rejectDefaultQuery(table));
+  const actions = actionsByType(build, schema, places.listed, errors);
   const described = [...places.all]
-    .map(([table, place]) => ({
-      entity: entityOf(build, schema, { table, place, places }),
-      place: groupOf(table.extensions?.tags).place,
-    }))
+    .flatMap(([table, place]) =>
+      errors
+        .collect(() => entityOf(build, schema, { table, place, places }))
+        .map((entity) => ({ entity, place: groupOf(table.extensions?.tags).place })),
+    )
     .toSorted((a, b) => a.place - b.place || a.entity.title.localeCompare(b.entity.title, "en"))
     .map(({ entity }) => entity);
+  errors.throwIfAny();
   const fieldsByType = new Map(described.map(({ typeName, fields }) => [typeName, fields]));
   const entities = described.map((entity) => {
     const found = actions.get(entity.typeName) ?? [];
@@ -62,14 +68,16 @@ export function buildConsoleMetadata(
       actions: describeActions(build, found, fieldsByType, entity.fields, places.listed),
     };
   });
-  const reports = reportsOf(build, schema, { entities, listed: places.listed, actions });
-  const known = new Set([
+  const known = { entities, listed: places.listed, actions };
+  const reports = reportsOf(build, schema, known, errors);
+  errors.throwIfAny();
+  const offering = new Set([
     ...entities.map(({ typeName }) => typeName),
     ...reports.flatMap(({ typeName, field }) => [typeName, field]),
   ]);
   for (const [place, [first]] of actions)
-    if (!known.has(place))
-      throw new Error(`The tag @action of ${first?.field}: ${place} has no list`);
+    if (!offering.has(place))
+      throw new TagError(`The tag @action of ${first?.field}: ${place} has no list`);
   return withLists(entities, reports);
 }
 

@@ -15,6 +15,7 @@ import { choicesQuery } from "./queryTags.ts";
 import { insideSentence, titleOf } from "./rowNames.ts";
 import { relationField } from "./relationField.ts";
 import { didYouMean } from "../text/suggest.ts";
+import { TagError } from "./TagError.ts";
 
 /** Tables by the names of their lists. */
 export type Named = ReadonlyMap<Table, { name: string }>;
@@ -59,7 +60,7 @@ export function referencesOf(
     const other = tagText(extensions?.tags, "namesOf");
     if (other !== null) {
       const refuse = (why: string) =>
-        new Error(`The tag @namesOf of ${databaseName(table as PgResource)}.${column}: ${why}`);
+        new TagError(`The tag @namesOf of ${databaseName(table as PgResource)}.${column}: ${why}`);
       if (!codec.arrayOfCodec) throw refuse("the column is no array; declare a foreign key");
       found.set(column, referenceByNames(build, other, listed, refuse));
     }

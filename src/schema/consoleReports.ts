@@ -14,6 +14,7 @@ import { firstParagraph } from "./fieldProperties.ts";
 import type { Named } from "./consoleReferences.ts";
 import { headingAndPlace, tagText } from "./labels.ts";
 import { titleOf } from "./rowNames.ts";
+import { TagError, type TagErrors } from "./TagError.ts";
 
 /**
  * The queries with the tag `@report`, in the order of the navigation.
@@ -23,14 +24,16 @@ export function reportsOf(
   build: GraphileBuild.Build,
   schema: GraphQLSchema,
   known: KnownTables,
+  errors: TagErrors,
 ): ConsoleReport[] {
   return Object.values(build.pgResources as Record<string, PgResource>)
     .flatMap((resource) => {
       const tag = resource.parameters ? tagText(resource.extensions?.tags, "report") : null;
       if (tag === null) return [];
       const { heading, place } = headingAndPlace(tag);
-      const report = reportOf(build, schema, resource, known);
-      return [{ report: { ...report, group: heading }, place }];
+      return errors
+        .collect(() => reportOf(build, schema, resource, known))
+        .map((report) => ({ report: { ...report, group: heading }, place }));
     })
     .toSorted((a, b) => a.place - b.place || a.report.title.localeCompare(b.report.title, "en"))
     .map(({ report }) => report);
@@ -49,7 +52,7 @@ function reportOf(
   { entities, listed, actions }: KnownTables,
 ): Omit<ConsoleReport, "group"> {
   const refuse = (why: string) =>
-    new Error(`The tag @report of the function ${resource.name}: ${why}`);
+    new TagError(`The tag @report of the function ${resource.name}: ${why}`);
   const field = schema.getQueryType()?.getFields()[build.inflection.camelCase(resource.name)];
   if (!field) throw refuse("it is not a query; a report is `stable` and has a `@guard`");
   const codec = resource.codec as PgCodecWithAttributes;

@@ -2,6 +2,7 @@ import type { PgCodecWithAttributes, PgResource } from "postgraphile/@dataplan/p
 import { innerCodec, isHidden } from "./columns.ts";
 import { titleOf } from "./rowNames.ts";
 import { databaseName } from "./databaseName.ts";
+import { TagError } from "./TagError.ts";
 
 /** Smart tags of a table or a column. */
 export type Tags = Readonly<Record<string, unknown>>;
@@ -80,7 +81,7 @@ export function labelColumns(build: GraphileBuild.Build, resource: PgResource): 
     if (columns.includes(name)) return name;
     const functionName = `${databaseName(resource)}_${name}`;
     if (computed.has(functionName)) return functionName;
-    throw new Error(
+    throw new TagError(
       `The tag @label of ${resource.name} names ${name}, which is no column and no computed field of it`,
     );
   });

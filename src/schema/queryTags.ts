@@ -3,6 +3,7 @@ import { parseBoundQuery } from "../query/boundValues.ts";
 import { compileQuery } from "../query/compile.ts";
 import { type Table, tagText } from "./labels.ts";
 import { databaseName } from "./databaseName.ts";
+import { TagError } from "./TagError.ts";
 
 /**
  * The query of the tag `@defaultQuery`, with which the console opens the list; null without the tag.
@@ -33,7 +34,7 @@ export function choicesQuery(
   const query = tagText(table.codec.attributes[column]?.extensions?.tags, "choices");
   if (query === null) return null;
   const refusal = (why: string) =>
-    new Error(`The tag @choices of ${databaseName(table as PgResource)}.${column}: ${why}`);
+    new TagError(`The tag @choices of ${databaseName(table as PgResource)}.${column}: ${why}`);
   if (!other) throw refusal("the column refers to no table with a list in the console");
   return checkedQuery(build, other, query, refusal);
 }
@@ -59,4 +60,4 @@ const defaultQueryText = ({ extensions }: Table): string | null =>
 const refusalOfDefault =
   (table: Table) =>
   (why: string): Error =>
-    new Error(`The tag @defaultQuery of the table ${databaseName(table as PgResource)}: ${why}`);
+    new TagError(`The tag @defaultQuery of the table ${databaseName(table as PgResource)}: ${why}`);

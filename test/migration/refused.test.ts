@@ -45,6 +45,8 @@ interface Refused {
   sql: string;
   logic?: string;
   says: string[];
+  /** The step of the migrate command that finds the mistake, with all others of its kind. */
+  step?: "rules" | "views" | "tables" | "reports";
   /** Whether only the rehearsal in an empty schema finds it. */
   isInCopy?: boolean;
 }
@@ -52,6 +54,7 @@ interface Refused {
 const refusals: Refused[] = [
   {
     what: "forgets the permission to read",
+    step: "rules",
     sql: sound.replace("@read products.read\n", ""),
     says: [
       "table cellars: declares no permission to read it; add the tag `@read <permission>` (or `@internal` with no grants)",
@@ -59,11 +62,13 @@ const refusals: Refused[] = [
   },
   {
     what: "names an unknown permission",
+    step: "rules",
     sql: sound.replace("products.read", "cellars.read"),
     says: ["table cellars: the tag @read names the unknown permission cellars.read"],
   },
   {
     what: "forgets to decide about the audit log",
+    step: "rules",
     sql: sound.replace("@audit Cellar\n", ""),
     says: [
       "table cellars: does not declare auditing; add the tag `@audit <EntityType>` or `@audit off because <reason>`",
@@ -71,6 +76,7 @@ const refusals: Refused[] = [
   },
   {
     what: "forgets its comments",
+    step: "rules",
     sql: sound.replace("\nWhere wine lies.", "").replace(describedColumn, ""),
     says: [
       "table cellars: has no description; add `comment on table cellars is '...'`",
@@ -79,6 +85,7 @@ const refusals: Refused[] = [
   },
   {
     what: "lets a view pass row-level security by",
+    step: "rules",
     sql: `${sound} create view cellar_names as select name from cellars;
       comment on view cellar_names is 'Names.'; comment on column cellar_names.name is 'A name.';`,
     says: [
@@ -87,16 +94,19 @@ const refusals: Refused[] = [
   },
   {
     what: "promises a key that several rows of a view have",
+    step: "views",
     sql: `${sound} insert into cellars (name) values ('deep'), ('deep'); ${view}`,
     says: ['view cellar_names: the tag @primaryKey is "name", and several rows have the same'],
   },
   {
     what: "promises a value that a row of a view lacks",
+    step: "views",
     sql: `${sound} insert into cellars (name) values ('deep'); ${view.replace("select name", "select nullif(name, 'deep') as name")}`,
     says: ['view cellar_names: the tag @primaryKey is "name", and name is null in a row'],
   },
   {
     what: "divides by zero in a view",
+    step: "views",
     sql: `${sound} insert into cellars (name) values (''); ${view.replace("select name", "select name, 1 / length(name) as share")}
       comment on column cellar_names.share is '@notNull\nA share.';`,
     says: ["column cellar_names.share: cannot be read: division by zero"],
@@ -113,6 +123,7 @@ const refusals: Refused[] = [
   },
   {
     what: "misspells tags",
+    step: "rules",
     sql: sound
       .replace("@audit", "@conection\n@audit")
       .replace("'What it is called.'", "'@serch word\nWhat it is called.'"),
@@ -131,25 +142,28 @@ const refusals: Refused[] = [
   },
   {
     what: "opens its list with a query for an unknown field",
+    step: "tables",
     sql: sound.replace("@audit", "@defaultQuery nme:deep\n@audit"),
     says: [
-      "No API can be built from this schema",
       "The tag @defaultQuery of the table cellars: query: `nme` is not a field that can be searched (did you mean `name`?) at position 1",
     ],
   },
   {
     what: "opens its list with a query for a value of another type",
+    step: "tables",
     sql: `${sound.replace("name text not null", "name text not null, opened_on date").replace("@audit", "@defaultQuery openedOn:>=tody\n@audit")}
       comment on column cellars.opened_on is 'When it was opened.';`,
     says: ["The tag @defaultQuery of the table cellars: query: `tody` is not a date"],
   },
   {
     what: "opens the list of a table without one with a query",
+    step: "tables",
     sql: sound.replace("@audit", "@root off\n@defaultQuery name:deep\n@audit"),
     says: ["The tag @defaultQuery of the table cellars: the console has no list of its rows"],
   },
   {
     what: "opens the list of a view with a query without a value",
+    step: "tables",
     sql: `${sound} ${view.replace("@primaryKey", "@defaultQuery name:\n@primaryKey")}`,
     says: [
       "The tag @defaultQuery of the table cellar_names: query: `name:` has no value directly after it at position 1",
@@ -191,6 +205,7 @@ const refusals: Refused[] = [
   },
   {
     what: "offers choices by a field that the other table does not have",
+    step: "tables",
     sql: sound
       .replace("name text not null", "name text not null, wine_type_id uuid references wine_types")
       .concat(
@@ -203,6 +218,7 @@ const refusals: Refused[] = [
   },
   {
     what: "offers choices for a column without a reference",
+    step: "tables",
     sql: sound.replace("'What it is", "'@choices name:deep\nWhat it is"),
     says: [
       "The tag @choices of cellars.name: the column refers to no table with a list in the console",
@@ -210,6 +226,7 @@ const refusals: Refused[] = [
   },
   {
     what: "offers names of a table that the console does not list",
+    step: "tables",
     sql: sound
       .replace("name text not null", "name text not null, wines text[] not null default '{}'")
       .concat(" comment on column cellars.wines is E'@namesOf wine_tpes\\nThe wines.';"),
@@ -219,6 +236,7 @@ const refusals: Refused[] = [
   },
   {
     what: "offers several names for a column with one",
+    step: "tables",
     sql: sound.replace("'What it is", "'@namesOf wine_types\nWhat it is"),
     says: ["The tag @namesOf of cellars.name: the column is no array; declare a foreign key"],
   },
@@ -267,27 +285,32 @@ const refusals: Refused[] = [
   },
   {
     what: "offers an action without arguments",
+    step: "tables",
     sql: sound,
     logic: action("", "cellars", "@action"),
     says: [
-      "No API can be built from this schema",
       "The tag @action of the function close_cellar: an action takes the id of the row, a uuid, or arguments of its own",
     ],
   },
   {
     what: "offers an action that returns no row",
+    step: "tables",
     sql: sound,
     logic: action("id uuid", "boolean", "@action bad"),
     says: ["The tag @action of the function close_cellar: an action returns rows of a list"],
   },
   {
     what: "offers an action in a list that does not exist",
+    step: "tables",
     sql: sound,
     logic: action("id uuid", "boolean", "@action of cellarRows"),
-    says: ["or names the list or the report, such as `@action of suppliers`"],
+    says: [
+      "The tag @action of the function close_cellar: an action returns rows of a list, such as `returns suppliers`, or names the list or the report, such as `@action of suppliers`",
+    ],
   },
   {
     what: "offers an action with a form at the rows of a report",
+    step: "tables",
     sql: sound,
     logic: action("id uuid, days integer", "boolean", "@action of mySessions"),
     says: [
@@ -296,12 +319,14 @@ const refusals: Refused[] = [
   },
   {
     what: "passes a flag that no Boolean argument is",
+    step: "tables",
     sql: sound,
     logic: action("id uuid, days integer default 1", "cellars", "@action with days"),
     says: ["The tag @action of the function close_cellar: days is no Boolean argument"],
   },
   {
     what: "misspells the flag of an action",
+    step: "tables",
     sql: sound,
     logic: action("id uuid, notify_all boolean default false", "cellars", "@action with notify_al"),
     says: [
@@ -310,20 +335,19 @@ const refusals: Refused[] = [
   },
   {
     what: "misspells the condition of an action",
+    step: "tables",
     sql: `${sound.replace("name text not null", "name text not null, is_public boolean not null default false")}
       comment on column cellars.is_public is 'Whether guests may enter.';`,
     logic: action("id uuid", "cellars", "@action if is_publik"),
     says: [
-      "is_publik is no field of the row that is true or false, or that may be empty (did you mean `is_public`?)",
+      "The tag @action of the function close_cellar: is_publik is no field of the row that is true or false, or that may be empty (did you mean `is_public`?)",
     ],
   },
   {
     what: "misspells the list of an action",
     sql: sound,
     logic: action("id uuid", "boolean", "@action of celars"),
-    says: [
-      "or names the list or the report, such as `@action of suppliers` (did you mean `cellars`?)",
-    ],
+    says: ["`@action of suppliers` (did you mean `cellars`?)"],
   },
   {
     what: "misspells the column of an order",
@@ -332,6 +356,7 @@ const refusals: Refused[] = [
   },
   {
     what: "offers a mutation as a report",
+    step: "reports",
     sql: sound,
     logic: report("setof cellars", "volatile", "@guard products.read"),
     says: [
@@ -340,6 +365,7 @@ const refusals: Refused[] = [
   },
   {
     what: "offers a report of one row",
+    step: "reports",
     sql: sound,
     logic: report("cellars", "stable", "@guard products.read"),
     says: [
@@ -348,6 +374,7 @@ const refusals: Refused[] = [
   },
   {
     what: "offers an action under a condition that no column is",
+    step: "tables",
     sql: sound,
     logic: action("id uuid", "cellars", "@action unless is_closed"),
     says: [
@@ -356,12 +383,14 @@ const refusals: Refused[] = [
   },
   {
     what: "writes the condition of an action in another way",
+    step: "rules",
     sql: sound,
     logic: action("id uuid", "cellars", "@action when is_open"),
-    says: ["@action"],
+    says: ["comment of function close_cellar"],
   },
   {
     what: "computes a field from rows with a secret",
+    step: "rules",
     sql: `${sound} comment on column cellars.name is '@secret\nA name.';`,
     logic: `create or replace function cellars_size(cellar cellars) returns integer as $$ select 1 $$ language sql stable;
       comment on function cellars_size is '@computed\nHow large it is.'; grant execute on function cellars_size to office_api;`,
@@ -429,8 +458,18 @@ async function refusalOf(): Promise<string> {
   }
 }
 
+/** The case with other names, so that several fit into one migration. */
+function renamed({ what, sql, logic = "", says }: Refused, place: number) {
+  const letters = `${"abcdefghijklmnopqrstuvwxyz".charAt(place)}q`;
+  const rename = (text: string) =>
+    text
+      .replaceAll("cellar", `${letters}cellar`)
+      .replaceAll("Cellar", `${letters.charAt(0).toUpperCase()}qcellar`);
+  return { what, sql: rename(sql), logic: rename(logic), says: says.map(rename) };
+}
+
 describe("a migration", () => {
-  test.each(refusals.filter(({ isInCopy }) => isInCopy !== true))(
+  test.each(refusals.filter(({ isInCopy, step }) => isInCopy !== true && step === undefined))(
     "that $what is rejected, and changes nothing",
     async ({ sql, logic, says }) => {
       const before = await state();
@@ -440,6 +479,22 @@ describe("a migration", () => {
       for (const text of says) expect(message).toContain(text);
       expect(await state()).toEqual(before);
       expect(before).toMatchObject({ cellars: null, own: null, rehearsal: null });
+    },
+  );
+
+  test.each(["rules", "views", "tables", "reports"] as const)(
+    "whose %s have several mistakes is rejected with all of them, and changes nothing",
+    async (step) => {
+      const before = await state();
+      const cases = refusals.filter((one) => one.step === step).map(renamed);
+      expect(cases.length).toBeGreaterThan(1);
+      await own.logic("cellars", cases.map(({ logic }) => logic).join("\n"));
+      await own.migration("cellars", cases.map(({ sql }) => sql).join("\n"));
+      const message = await refusalOf();
+      const untold = cases.filter(({ says }) => !says.every((text) => message.includes(text)));
+      expect({ message, untold }).toEqual({ message, untold: [] });
+      expect(message.split("\n  - ").length).toBeGreaterThan(cases.length);
+      expect(await state()).toEqual(before);
     },
   );
 });
