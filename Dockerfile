@@ -10,7 +10,7 @@ RUN npm ci --ignore-scripts --no-audit --no-fund
 COPY vite.config.ts tsconfig.json schema.graphql ./
 COPY dev/buildConsole.ts ./dev/
 COPY src/schema/rowNames.ts ./src/schema/
-COPY src/text/suggest.ts ./src/text/
+COPY src/text/insideSentence.ts src/text/suggest.ts ./src/text/
 COPY admin ./admin
 RUN node dev/buildConsole.ts
 

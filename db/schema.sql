@@ -2306,8 +2306,8 @@ grant select (xmin, id, record, erp_order_number, message, path, revision, first
 
 comment on table erp_import_failures is '@group Operations 62
 @icon alert
-@title Unreadable orders
-@titleOne Unreadable order
+@title Unreadable records
+@titleOne Unreadable record
 @read erpsync.read
 @audit off because no data of this service has changed
 @connection
@@ -7103,7 +7103,7 @@ begin
   perform require_permission('erpsync.run');
   select r.* into v_run from erp_sync_runs r where r.id = cancel_erp_sync_run.id for update;
   if not found then
-    perform fail('OF404', 'There is no ErpSyncRun with this id', '{"path": ["id"]}');
+    perform fail('OF404', 'There is no run of the import with this id', '{"path": ["id"]}');
   end if;
   if v_run.status not in ('QUEUED', 'RUNNING', 'RETRYING') then
     perform fail('OF409', 'The run has ended: it is ' || v_run.status);

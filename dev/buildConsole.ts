@@ -20,6 +20,7 @@ async function stampOfSources(): Promise<string> {
   const hash = createHash("sha256");
   const others = [
     "src/schema/rowNames.ts",
+    "src/text/insideSentence.ts",
     "src/text/suggest.ts",
     "vite.config.ts",
     "schema.graphql",

@@ -122,7 +122,7 @@ begin
   perform require_permission('erpsync.run');
   select r.* into v_run from erp_sync_runs r where r.id = cancel_erp_sync_run.id for update;
   if not found then
-    perform fail('OF404', 'There is no ErpSyncRun with this id', '{"path": ["id"]}');
+    perform fail('OF404', 'There is no run of the import with this id', '{"path": ["id"]}');
   end if;
   if v_run.status not in ('QUEUED', 'RUNNING', 'RETRYING') then
     perform fail('OF409', 'The run has ended: it is ' || v_run.status);

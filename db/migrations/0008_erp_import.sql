@@ -346,8 +346,8 @@ create index erp_import_failures_search_idx on erp_import_failures using gin (
 );
 comment on table erp_import_failures is '@group Operations 62
 @icon alert
-@title Unreadable orders
-@titleOne Unreadable order
+@title Unreadable records
+@titleOne Unreadable record
 @read erpsync.read
 @audit off because no data of this service has changed
 @connection

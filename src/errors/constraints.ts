@@ -1,5 +1,6 @@
 import type { Pool } from "pg";
 import pluralize from "pluralize";
+import { insideSentence } from "../text/insideSentence.ts";
 
 /** A constraint or unique index as described to callers, read from the catalogue. */
 export interface Constraint {
@@ -9,9 +10,9 @@ export interface Constraint {
   isOfDomain: boolean;
   /** Its comment: `must be ...` for a check, a sentence for a unique constraint. */
   message: string | null;
-  /** The name of the table that a foreign key refers to, such as `wine type`. */
+  /** The noun for rows that a foreign key refers to, such as `wine type`: the table's `@titleOne`, or its name. */
   target: string | null;
-  /** The name of the table that a foreign key belongs to, such as `product ratings`. */
+  /** The same for rows that a foreign key belongs to, in the plural, such as `product ratings`; else `@title`. */
   referrer: string | null;
 }
 
@@ -44,7 +45,10 @@ const query = `
       and not exists (select from pg_constraint c where c.conindid = i.indexrelid)
   )
   select name, message, (select t.relname::text from pg_class t where t.oid = target) as target,
+    substring(obj_description(target, 'pg_class') from '(?:^|\\n)@titleOne ([^\\n]+)') as "targetTitle",
     case when target is not null then (select r.relname::text from pg_class r where r.oid = relation) end as referrer,
+    substring(obj_description(relation, 'pg_class') from '(?:^|\\n)@title ([^\\n]+)') as "referrerTitle",
+    substring(obj_description(relation, 'pg_class') from '(?:^|\\n)@titleOne ([^\\n]+)') as "referrerTitleOne",
     domain is not null as "isOfDomain",
     case when domain is null then array(
       select a.attname::text from pg_attribute a where a.attrelid = relation and a.attnum = any (columns) order by a.attnum
@@ -64,7 +68,10 @@ export async function readConstraints(
     name: string;
     message: string | null;
     target: string | null;
+    targetTitle: string | null;
     referrer: string | null;
+    referrerTitle: string | null;
+    referrerTitleOne: string | null;
     isOfDomain: boolean;
     columns: string[];
   }>(query, [tenant]);
@@ -79,11 +86,24 @@ export async function readConstraints(
         isOfDomain: row.isOfDomain,
         // Without the tags at the start of the comment.
         message: row.message?.replace(/^(@[^\n]*(\n|$))*/, "").trim() || null,
-        target: row.target === null ? null : pluralize.singular(row.target.replaceAll("_", " ")),
-        referrer: row.referrer?.replaceAll("_", " ") ?? null,
+        target: nounOf(row.target, row.targetTitle, pluralize.singular),
+        referrer:
+          row.referrer === null || row.referrerTitleOne === null
+            ? nounOf(row.referrer, row.referrerTitle)
+            : insideSentence(pluralize.plural(row.referrerTitleOne)),
       },
     ]),
   );
+}
+
+/** The title of a table, or its name as words, of which `form` makes a singular. */
+function nounOf(
+  table: string | null,
+  title: string | null,
+  form: (words: string) => string = (words) => words,
+): string | null {
+  if (table === null) return null;
+  return title === null ? form(table.replaceAll("_", " ")) : insideSentence(title);
 }
 
 export function camelCase(column: string): string {

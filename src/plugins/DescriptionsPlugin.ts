@@ -1,6 +1,7 @@
 import type { PgCodecWithAttributes, PgResource } from "postgraphile/@dataplan/pg";
 import { lookUpKey } from "../schema/lookUpKey.ts";
-import { insideSentence, titleOf } from "../schema/rowNames.ts";
+import { titleOf } from "../schema/rowNames.ts";
+import { insideSentence } from "../text/insideSentence.ts";
 import { replaceLibraryDescription } from "../schema/libraryDescriptions.ts";
 
 /** Common columns that need no comment. */

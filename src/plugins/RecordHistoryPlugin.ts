@@ -11,7 +11,7 @@ import { storedId } from "../postgres/uuid.ts";
 import { auditedType } from "../schema/auditedType.ts";
 import { isHidden } from "../schema/columns.ts";
 import { relations } from "../schema/consoleReferences.ts";
-import { type Table, labelColumns, titleOfRow } from "../schema/labels.ts";
+import { type Table, labelColumns, nounOfRow, titleOfRow } from "../schema/labels.ts";
 import { historyGuard, readableTables, tableGuard, tableNamed } from "../schema/listedTables.ts";
 import { nameOfUnlabelled } from "../schema/rowNames.ts";
 import { recordHistoryTypeDefs } from "../schema/recordHistoryTypeDefs.ts";
@@ -88,7 +88,7 @@ export const RecordHistoryPlugin: GraphileConfig.Plugin = extendSchema((build) =
     const [seen] = await rowsByKey(client, table.resource, [id], table.key);
     // The values of a deleted row are shown only to callers who may read the whole audit log.
     const missing = () =>
-      notFound(`There is no ${build.inflection.tableType(table.resource.codec)} with this id`, {
+      notFound(`There is no ${nounOfRow(build, table.resource as Table)} with this id`, {
         path: ["id"],
       });
     if (!seen && !readsLog) throw missing();

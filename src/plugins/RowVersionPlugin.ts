@@ -9,7 +9,7 @@ import {
 } from "postgraphile/grafast";
 import { conflict, notFound } from "../errors/PublicError.ts";
 import { auditedType } from "../schema/auditedType.ts";
-import type { Table } from "../schema/labels.ts";
+import { type Table, nounOfRow } from "../schema/labels.ts";
 import { hasSummary, versionSql } from "../schema/rowVersion.ts";
 
 /** A table whose rows have versions, by the name of its type. */
@@ -141,7 +141,7 @@ function expectVersion(build: GraphileBuild.Build, table: Table, args: FieldArgs
   const { sideEffectWithPgClientTransaction } = build.dataplanPg;
   const relation = build.sql.compile(table.codec.sqlType).text;
   const entityType = auditedType(table as PgResource);
-  const typeName = build.inflection.tableType(table.codec);
+  const noun = nounOfRow(build, table);
   const $expected = object({
     id: args.getRaw("id"),
     version: $version,
@@ -157,9 +157,9 @@ function expectVersion(build: GraphileBuild.Build, table: Table, args: FieldArgs
       });
       const change = rows[0]?.change;
       if (change?.["isMissing"] === true)
-        throw notFound(`There is no ${typeName} with this id`, { path: ["id"] });
+        throw notFound(`There is no ${noun} with this id`, { path: ["id"] });
       if (change != null)
-        throw conflict(`This ${typeName} was changed in the meantime`, {
+        throw conflict(`This ${noun} was changed in the meantime`, {
           path: ["ifVersion"],
           conflict: {
             changedAt: change["changedAt"] ?? null,

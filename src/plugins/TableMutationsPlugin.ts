@@ -10,6 +10,7 @@ import { type FieldArgs, type Step, object } from "postgraphile/grafast";
 import { verbGuard } from "../auth/guards.ts";
 import { PublicError, notFound } from "../errors/PublicError.ts";
 import { columnValues, deprecation, inputField, isWritable } from "../schema/inputColumns.ts";
+import { nounOfRow } from "../schema/labels.ts";
 import { changesOnlyOwnRows, ownerColumns } from "../schema/ownerTags.ts";
 
 type TableResource = PgResource<string, PgCodecWithAttributes>;
@@ -157,7 +158,7 @@ interface MutationRequest {
 function write(build: GraphileBuild.Build, resource: TableResource, verb: Verb, args: FieldArgs) {
   const valuesOf = columnValues(build, resource.codec);
   const table = build.sql.compile(resource.codec.sqlType).text;
-  const what = build.inflection.tableType(resource.codec);
+  const noun = nounOfRow(build, resource);
   const $wanted = object({
     ...(verb === "create" ? {} : { id: args.getRaw("id") }),
     ...(verb === "delete" ? {} : { input: args.getRaw("input") }),
@@ -169,11 +170,11 @@ function write(build: GraphileBuild.Build, resource: TableResource, verb: Verb, 
         values: [id],
       });
       if (seen.rows.length > 0)
-        return new PublicError("FORBIDDEN", `Only the owner of this ${what} may ${verb} it`, {
+        return new PublicError("FORBIDDEN", `Only the owner of this ${noun} may ${verb} it`, {
           path: ["id"],
         });
     }
-    return notFound(`There is no ${what} with this id`, { path: ["id"] });
+    return notFound(`There is no ${noun} with this id`, { path: ["id"] });
   };
   const $id = build.dataplanPg.sideEffectWithPgClientTransaction(
     resource.executor,

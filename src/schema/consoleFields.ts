@@ -29,7 +29,8 @@ import {
   unitsOf,
 } from "./fieldProperties.ts";
 import { type Table, type Tags, computedFunctions, tagText } from "./labels.ts";
-import { insideSentence, titleOf } from "./rowNames.ts";
+import { titleOf } from "./rowNames.ts";
+import { insideSentence } from "../text/insideSentence.ts";
 
 interface FieldsContext {
   table: Table;

@@ -12,7 +12,8 @@ import type { EntityParent, EntityReference, EntityRelation } from "./entityDesc
 import { type Table, type Tags, labelFields, tagText, titleOfRow } from "./labels.ts";
 import { databaseName } from "./databaseName.ts";
 import { choicesQuery } from "./queryTags.ts";
-import { insideSentence, titleOf } from "./rowNames.ts";
+import { titleOf } from "./rowNames.ts";
+import { insideSentence } from "../text/insideSentence.ts";
 import { relationField } from "./relationField.ts";
 import { didYouMean } from "../text/suggest.ts";
 import { TagError } from "./TagError.ts";

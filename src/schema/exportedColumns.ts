@@ -7,7 +7,8 @@ import { excerpt } from "../query/excerpt.ts";
 import { didYouMean } from "../text/suggest.ts";
 import { isHidden } from "./columns.ts";
 import { tagText } from "./labels.ts";
-import { insideSentence, titleOf } from "./rowNames.ts";
+import { titleOf } from "./rowNames.ts";
+import { insideSentence } from "../text/insideSentence.ts";
 import { databaseName } from "./databaseName.ts";
 
 /** The type of an exported value, which determines how it is written. */

@@ -1,6 +1,7 @@
 import type { PgCodecWithAttributes, PgResource } from "postgraphile/@dataplan/pg";
 import { innerCodec, isHidden } from "./columns.ts";
 import { titleOf } from "./rowNames.ts";
+import { insideSentence } from "../text/insideSentence.ts";
 import { databaseName } from "./databaseName.ts";
 import { TagError } from "./TagError.ts";
 
@@ -38,6 +39,11 @@ export function headingAndPlace(text: string): { heading: string | null; place: 
 export function titleOfRow(build: GraphileBuild.Build, table: Pick<Table, "codec" | "extensions">) {
   const title = tagText(table.extensions?.tags, "titleOne");
   return title ?? titleOf(build.inflection.tableType(table.codec));
+}
+
+/** The title of one row inside a sentence, such as "wine type". */
+export function nounOfRow(build: GraphileBuild.Build, table: Pick<Table, "codec" | "extensions">) {
+  return insideSentence(titleOfRow(build, table));
 }
 
 /**

@@ -23,11 +23,6 @@ export function titleOf(name: string): string {
   return words.charAt(0).toUpperCase() + words.slice(1);
 }
 
-/** Lowercases the first letter of a title for use inside a sentence; abbreviations such as VAT stay. */
-export function insideSentence(title: string): string {
-  return /^\p{Lu}[\p{Lu}\d]/u.test(title) ? title : title.charAt(0).toLowerCase() + title.slice(1);
-}
-
 /** Writes "empty" for the word "null", which office staff do not know. Code in backticks stays. */
 export function withoutNull(text: string): string {
   return text.replaceAll(

@@ -122,7 +122,7 @@ describe("actions with arguments", () => {
         await run.click();
         await form
           .getByText(
-            "This Absence was changed in the meantime. Close this form to see the row as it is now.",
+            "This absence was changed in the meantime. Close this form to see the row as it is now.",
           )
           .waitFor();
         await expectAccessible("[role=dialog]");

@@ -176,7 +176,7 @@ test("a row of a table with an owner is changed and deleted by its owner only, t
   ]) {
     const { errors } = await service.ask(`mutation { ${mutation} }`, { token: other.token });
     expect(errors?.[0]).toMatchObject({
-      message: `Only the owner of this TastingNote may ${verb} it`,
+      message: `Only the owner of this tasting note may ${verb} it`,
       extensions: { code: "FORBIDDEN", path: ["id"] },
     });
   }

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import type { Browser, Page, Request, Route } from "playwright-core";
-import { insideSentence } from "../../src/schema/rowNames.ts";
+import { insideSentence } from "../../src/text/insideSentence.ts";
 import { launchBrowser } from "../helpers/console/browser.ts";
 import { tabTo, typeQuery, withJourney } from "../helpers/console/journey.ts";
 import { type Service, loginWith, startService } from "../helpers/service.ts";

@@ -153,7 +153,7 @@ describe("a page", () => {
     await made({ parentId: top.id });
     expect(refusal(await remove(top.id))).toMatchObject({
       code: "CONFLICT",
-      message: "Other rows still refer to this one: documentation pages",
+      message: "Other rows still refer to this one: pages",
     });
   });
 

@@ -174,7 +174,7 @@ describe("other imports", () => {
     [
       'cancelErpSyncRun(id: "00000000-0000-7000-8000-000000000000") { id }',
       "NOT_FOUND",
-      "There is no ErpSyncRun with this id",
+      "There is no run of the import with this id",
     ],
   ])("are rejected: %s", async (field, code, message) => {
     expect(refusal(await ask(`mutation { ${field} }`))).toEqual([code, message]);

@@ -333,7 +333,7 @@ test("resources can be changed with `resources.update` only, and cannot be delet
   await booked(resourceId);
   expect(refusal(await remove(manager.token))).toMatchObject({
     code: "CONFLICT",
-    message: "Other rows still refer to this one: resource bookings",
+    message: "Other rows still refer to this one: bookings",
   });
 });
 

@@ -232,7 +232,7 @@ describe("a version", () => {
       "mutation ($id: ID!, $seen: String) { approveAbsence(id: $id, ifVersion: $seen) { status } }";
     const { errors } = await ask(approve, { id, seen }, office.token);
     expect(errors?.[0]).toMatchObject({
-      message: "This Absence was changed in the meantime",
+      message: "This absence was changed in the meantime",
       extensions: { code: "CONFLICT", path: ["ifVersion"] },
     });
     const { absence } = (await ask(read, { id }, office.token)).data;

@@ -147,7 +147,7 @@ describe("mutations of a table's tag", () => {
   test("reject an unknown id as NOT_FOUND and a malformed one before the operation runs", async () => {
     const missing = {
       code: "NOT_FOUND",
-      message: "There is no WineType with this id",
+      message: "There is no wine type with this id",
       path: ["id"],
     };
     expect(refusal(await update(unknownId, { name: "x" }))).toEqual(missing);

@@ -67,7 +67,7 @@ test("programs of the console import from src only what its build copies and wat
       const imported = text.matchAll(/^import (?!type )[^;]*?from "(?:\.\.\/)+(src\/[^"]+)"/gm);
       return [...imported].map(([, name = ""]) => name);
     });
-  const shared = ["src/schema/rowNames.ts", "src/text/suggest.ts"];
+  const shared = ["src/schema/rowNames.ts", "src/text/insideSentence.ts", "src/text/suggest.ts"];
   expect(new Set(used)).toEqual(new Set(shared));
   for (const file of ["Dockerfile", "dev/buildConsole.ts"])
     for (const name of shared) expect(readFileSync(path.join(root, file), "utf8")).toContain(name);

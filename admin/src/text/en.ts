@@ -1,4 +1,4 @@
-import { insideSentence } from "../../../src/schema/rowNames.ts";
+import { insideSentence } from "../../../src/text/insideSentence.ts";
 import { formatNumber } from "./locale.ts";
 
 /** All texts of the console. A translation is a file of the same type. */
