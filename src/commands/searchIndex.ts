@@ -78,6 +78,13 @@ async function rebuild(inTenant: InTenant, wanted: readonly CollectionState[]): 
   printLine(
     `A worker rebuilds ${wanted.map(({ type }) => type).join(", ")}; Ctrl-C does not stop it`,
   );
+  const { rows } = await inTenant((client) =>
+    client.query<{ runs: boolean }>(
+      "select exists (select from office_jobs.workers where seen_at > clock_timestamp() - silence) as runs",
+    ),
+  );
+  if (rows[0]?.runs !== true)
+    printLine("No worker runs: start one (`npm run worker`). This command waits for it");
   const left = new Map(wanted.map((state) => [state.type, state.version]));
   while (left.size > 0) {
     await setTimeout(200);
