@@ -742,6 +742,7 @@ comment on table absences is '@group Office 57
 @read login
 @owner user_id
 @audit Absence
+@history absences.read
 @connection
 @filter from endsOn:>=$value
 @filter to startsOn:<=$value
@@ -1138,6 +1139,7 @@ comment on table api_tokens is '@group People 55
 @read login
 @owner user_id
 @audit ApiToken id except last_used_at
+@history users.update
 @auditReads
 @defaultOrder created_at desc, id desc
 @defaultQuery -revokedAt:*

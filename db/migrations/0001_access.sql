@@ -558,6 +558,7 @@ comment on table api_tokens is '@group People 55
 @read login
 @owner user_id
 @audit ApiToken id except last_used_at
+@history users.update
 @auditReads
 @defaultOrder created_at desc, id desc
 @defaultQuery -revokedAt:*

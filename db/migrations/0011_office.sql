@@ -256,6 +256,7 @@ comment on table absences is '@group Office 57
 @read login
 @owner user_id
 @audit Absence
+@history absences.read
 @connection
 @filter from endsOn:>=$value
 @filter to startsOn:<=$value

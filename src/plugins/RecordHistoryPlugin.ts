@@ -13,6 +13,7 @@ import { isHidden } from "../schema/columns.ts";
 import { relations } from "../schema/consoleReferences.ts";
 import { type Table, labelColumns, nounOfRow, titleOfRow } from "../schema/labels.ts";
 import { historyGuard, readableTables, tableGuard, tableNamed } from "../schema/listedTables.ts";
+import { hasOwnRows, ownerColumns } from "../schema/ownerTags.ts";
 import { nameOfUnlabelled } from "../schema/rowNames.ts";
 import { recordHistoryTypeDefs } from "../schema/recordHistoryTypeDefs.ts";
 
@@ -81,17 +82,20 @@ export const RecordHistoryPlugin: GraphileConfig.Plugin = extendSchema((build) =
     const table = tableNamed(tables, entity, "entity");
     checkGuard(tableGuard(table.resource), caller);
     const readsLog = caller.identity?.permissions.has("audit.read") === true;
-    if (!readsLog) checkGuard(historyGuard(table.resource), caller);
+    const guard = historyGuard(table.resource);
+    const mayReadAll = readsLog || passesGuard(guard, caller);
+    if (!mayReadAll && !hasOwnRows(table.resource.extensions?.tags)) checkGuard(guard, caller);
     if (includeReads) checkGuard(["audit.read"], caller);
     if (first < 1 || first > maxFirst)
       throw badUserInput(`first is between 1 and ${maxFirst}`, { path: ["first"] });
-    const [seen] = await rowsByKey(client, table.resource, [id], table.key);
+    const [seen] = await rowsByKey(client, table.resource, [id], { columns: [table.key] });
     // The values of a deleted row are shown only to callers who may read the whole audit log.
     const missing = () =>
       notFound(`There is no ${nounOfRow(build, table.resource as Table)} with this id`, {
         path: ["id"],
       });
     if (!seen && !readsLog) throw missing();
+    if (!mayReadAll && !(await isOwn(client, table, id))) checkGuard(guard, caller);
     const start = after == null ? null : readCursor(after);
     const { rows } = await client.query<HistoryRow>({
       text: `select h.*, to_char(h.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as created_at
@@ -129,13 +133,15 @@ export const RecordHistoryPlugin: GraphileConfig.Plugin = extendSchema((build) =
     };
   };
 
-  /** Selects rows that the caller may read by key, with one column as text. Skips values of another type than the key. */
+  /**
+   * Selects rows that the caller may read by key, with the first of the columns that is not null as text. Skips values of
+   * another type than the key.
+   */
   const rowsByKey = async (
     client: PgClient,
     resource: PgResource,
     ids: readonly string[],
-    column: string,
-    otherwise: string | null = null,
+    { columns, condition = "true" }: { columns: readonly string[]; condition?: string },
   ) => {
     const { key } = labelColumns(build, resource);
     if (key === null) return [];
@@ -145,14 +151,28 @@ export const RecordHistoryPlugin: GraphileConfig.Plugin = extendSchema((build) =
     const [relation, type] = [resource.codec, codec].map(
       ({ sqlType }) => build.sql.compile(sqlType).text,
     );
-    const texts = [column, ...(otherwise === null ? [] : [otherwise])].map(
-      (name) => `r.${pg.escapeIdentifier(name)}::text`,
-    );
+    const texts = columns.map((name) => `r.${pg.escapeIdentifier(name)}::text`);
     const { rows } = await client.query<{ id: string; name: string | null }>({
-      text: `select r.${pg.escapeIdentifier(key)}::text as id, coalesce(${texts.join(", ")}) as name from ${relation} as r where r.${pg.escapeIdentifier(key)} = any ($1::${type}[])`,
+      text: `select r.${pg.escapeIdentifier(key)}::text as id, coalesce(${texts.join(", ")}) as name from ${relation} as r where r.${pg.escapeIdentifier(key)} = any ($1::${type}[]) and ${condition}`,
       values: [values],
     });
     return rows;
+  };
+
+  /** Whether a row belongs to the caller, as the policy of its table says. */
+  const isOwn = async (client: PgClient, { resource, key }: AuditedTable, id: string) => {
+    const [user, token] = ownerColumns(resource.extensions?.tags).map((column) =>
+      pg.escapeIdentifier(column),
+    );
+    const ofToken =
+      token === undefined
+        ? ""
+        : ` and (current_token_id() is null or r.${token} = current_token_id())`;
+    const found = await rowsByKey(client, resource, [id], {
+      columns: [key],
+      condition: `r.${user} = current_user_id()${ofToken}`,
+    });
+    return found.length > 0;
   };
 
   /** The names of the rows that the page's ids refer to, without rows that the caller may not read. */
@@ -171,7 +191,9 @@ export const RecordHistoryPlugin: GraphileConfig.Plugin = extendSchema((build) =
     for (const [resource, ids] of wanted) {
       const { name, detail } = labelColumns(build, resource);
       // A row without a name, such as a user who has not entered one, is named by its detail.
-      const found = await rowsByKey(client, resource, [...ids].slice(0, maxNames), name, detail);
+      const found = await rowsByKey(client, resource, [...ids].slice(0, maxNames), {
+        columns: [name, ...(detail === null ? [] : [detail])],
+      });
       const titleOne = titleOfRow(build, resource as Table);
       for (const row of found) names.set(row.id, row.name ?? nameOfUnlabelled(titleOne, row.id));
     }

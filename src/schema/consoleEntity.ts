@@ -12,6 +12,10 @@ export interface ConsoleEntity extends EntityDescription {
   guard: Guard;
   /** The guard of the history of rows. */
   historyGuard: Guard;
+  /** Whether owners may read the history of their rows without its guard. */
+  hasOwnRows: boolean;
+  /** The field with the owner of a row; null in tables without an owner, and where the API does not show it. */
+  ownerField: string | null;
   fields: ConsoleField[];
   mutations: Record<Verb, ConsoleMutation | null>;
   actions: ConsoleAction[];

@@ -34,7 +34,7 @@ import {
 } from "./labels.ts";
 import { titleOf, withoutNull } from "./rowNames.ts";
 import { hasPages, historyGuard, tableGuard } from "./listedTables.ts";
-import { changesOnlyOwnRows, ownerColumns } from "./ownerTags.ts";
+import { changesOnlyOwnRows, hasOwnRows, ownerColumns } from "./ownerTags.ts";
 import { TagError, TagErrors } from "./TagError.ts";
 
 /**
@@ -199,9 +199,10 @@ function entityOf(
   const label = labelFields(build, table);
   const orders = orderValues(rootField(schema, root?.list) ?? parents[0]?.graphqlField);
   const fields = fieldsOf(build, schema, { table, type, mutations, orders, listed: places.listed });
+  const owner = hasOwnRows(tags) ? ownerField(build, table, fields) : null;
   const describe = (verb: Verb) =>
     describeMutation(build, mutations[verb], {
-      ownerField: ownerField(build, table, verb, fields),
+      ownerField: verb !== "create" && changesOnlyOwnRows(tags, verb) ? owner : null,
       fields,
       listed: places.listed,
     });
@@ -222,6 +223,8 @@ function entityOf(
     defaultQuery: defaultQuery(build, table),
     guard: tableGuard(table),
     historyGuard: historyGuard(table),
+    hasOwnRows: hasOwnRows(tags),
+    ownerField: owner,
     mutations: {
       // A form cannot create rows with a required value that it has no editor for, such as a range.
       create: isComplete(schema, mutations.create, fields) ? describe("create") : null,
@@ -232,22 +235,20 @@ function entityOf(
       label.keyField !== null &&
       schema.getQueryType()?.getFields()["recordHistory"] !== undefined &&
       tagText(tags, "audit")?.startsWith("off") !== true,
+    historyOwnerField: null,
     fields,
     relations: relationsOf(build, table, places),
     parents: parents.map(({ entity, field, shape, by }) => ({ entity, field, shape, by })),
   };
 }
 
-/** The field with the user whose rows alone a mutation of `@mutations` changes. */
+/** The field with the user to whom a row belongs; null where the API does not show it. */
 function ownerField(
   build: GraphileBuild.Build,
   table: Table,
-  verb: Verb,
   fields: readonly EntityField[],
 ): string | null {
-  const tags = table.extensions?.tags as Tags | undefined;
-  if (verb === "create" || !changesOnlyOwnRows(tags, verb)) return null;
-  const [attributeName = ""] = ownerColumns(tags);
+  const [attributeName = ""] = ownerColumns(table.extensions?.tags);
   const name = build.inflection.attribute({ attributeName, codec: table.codec });
   return fields.some((field) => field.name === name) ? name : null;
 }

@@ -211,6 +211,10 @@ export const consoleTypeDefs = gql`
     """
     hasHistory: Boolean!
     """
+    The field with the user who alone may read the history of the row. If null, the caller may read that of all rows.
+    """
+    historyOwnerField: String
+    """
     The missing permissions for operations that the caller may not execute.
     """
     missing: [MissingPermission!]!

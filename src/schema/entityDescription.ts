@@ -26,6 +26,8 @@ export interface EntityDescription {
   /** The query with which the console opens the list; null for all rows. */
   defaultQuery: string | null;
   hasHistory: boolean;
+  /** The field with the user who alone may read the history of the row; null if the caller may read that of all rows. */
+  historyOwnerField: string | null;
   fields: EntityField[];
   relations: EntityRelation[];
   /** The fields of other tables that return the rows, for tables without a root list. */

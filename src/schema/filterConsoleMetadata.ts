@@ -57,15 +57,25 @@ export function filterConsoleMetadata(
     return entities.find(({ name }) => name === field?.reference?.entity);
   };
   const describe = (described: ConsoleEntity) => {
-    const { guard: _guard, historyGuard, mutations, actions, relations, ...entity } = described;
+    const {
+      guard: _guard,
+      historyGuard,
+      hasOwnRows,
+      ownerField,
+      mutations,
+      actions,
+      relations,
+      ...entity
+    } = described;
+    const readsAllHistory =
+      passesGuard(historyGuard, caller) || passesGuard(["audit.read"], caller);
     const choice = closedChoice(described);
     const permittedMutation = (verb: Verb) =>
       verb === "create" && choice ? null : mutationIfPermitted(mutations[verb], caller);
     return {
       ...entity,
-      hasHistory:
-        entity.hasHistory &&
-        (passesGuard(historyGuard, caller) || passesGuard(["audit.read"], caller)),
+      hasHistory: entity.hasHistory && (readsAllHistory || hasOwnRows),
+      historyOwnerField: readsAllHistory ? null : ownerField,
       canCreate: permittedMutation("create"),
       canUpdate: permittedMutation("update"),
       canDelete: permittedMutation("delete"),
@@ -123,7 +133,10 @@ export function filterConsoleMetadata(
  * give permissions or show other rows, so that users cannot change their own.
  */
 function profileOf<
-  E extends Omit<ConsoleEntity, "guard" | "historyGuard" | "mutations" | "actions">,
+  E extends Omit<
+    ConsoleEntity,
+    "guard" | "historyGuard" | "hasOwnRows" | "ownerField" | "mutations" | "actions"
+  >,
 >(users: E) {
   return {
     ...users,

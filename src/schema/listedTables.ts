@@ -2,6 +2,8 @@ import type { PgResource } from "postgraphile/@dataplan/pg";
 import { type Guard, parseGuard, readGuard } from "../auth/guards.ts";
 import { badUserInput } from "../errors/PublicError.ts";
 import { didYouMean } from "../text/suggest.ts";
+import { tagText } from "./labels.ts";
+import { hasOwnRows } from "./ownerTags.ts";
 
 type Tagged = Pick<PgResource, "parameters" | "extensions" | "uniques">;
 
@@ -30,10 +32,14 @@ export function tableGuard({ extensions }: Pick<PgResource, "extensions">): Guar
   return parseGuard(readGuard(extensions?.tags)) ?? [];
 }
 
-/** What the history of a row needs beside the right to read the row; holders of `audit.read` read it anyway. */
+/**
+ * What the history of a row needs beside the right to read the row. Holders of `audit.read` read it anyway, and owners
+ * that of their rows. Others may not have seen a row with an owner from the beginning.
+ */
 export function historyGuard({ extensions }: Pick<PgResource, "extensions">): Guard {
-  const tag = extensions?.tags?.["history"];
-  return (typeof tag === "string" ? parseGuard(tag) : undefined) ?? "principal";
+  const tag = tagText(extensions?.tags, "history");
+  const guard = tag === null ? undefined : parseGuard(tag);
+  return guard ?? (hasOwnRows(extensions?.tags) ? ["audit.read"] : "principal");
 }
 
 /** The tables with pages, by the name of their list, such as `products`. */

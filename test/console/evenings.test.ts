@@ -160,12 +160,14 @@ test("a row of a table with an owner is changed and deleted by its owner only, t
   const id = rows[0]?.id ?? "";
   const answers = await service.ask(
     `{ tastingNote(id: "${id}") { note }
-       console { entities { name canCreate { ownerField } canUpdate { ownerField } canDelete { ownerField } } } }`,
+       console { entities { name hasHistory historyOwnerField canCreate { ownerField } canUpdate { ownerField } canDelete { ownerField } } } }`,
     { token: other.token },
   );
   expect(answers.data.tastingNote).toEqual({ note: "Smoky" });
   expect(answers.data.console.entities).toContainEqual({
     name: "tastingNotes",
+    hasHistory: true,
+    historyOwnerField: "userId",
     canCreate: { ownerField: null },
     canUpdate: { ownerField: "userId" },
     canDelete: { ownerField: "userId" },
@@ -180,18 +182,29 @@ test("a row of a table with an owner is changed and deleted by its owner only, t
       extensions: { code: "FORBIDDEN", path: ["id"] },
     });
   }
+  const history = (of: string) =>
+    service.ask(`{ recordHistory(entity: "tastingNotes", id: "${of}") { nodes { operation } } }`, {
+      token: other.token,
+    });
+  expect((await history(own.data.created.id)).data.recordHistory.nodes).toHaveLength(1);
+  expect((await history(id)).errors?.[0]).toMatchObject({
+    message: "Missing required permission: audit.read",
+  });
   const journey = { token: other.token };
   await withJourney({ browser, service }, journey, async ({ page, open, expectAccessible }) => {
     await open(`/tastingNotes/${id}`);
     await page.getByTitle("Only its owner may change this.").first().waitFor();
     const buttons = page.getByRole("button", { name: /^(Save|Delete)$/ });
     expect(await buttons.count()).toBe(0);
+    const tab = page.getByRole("tab", { name: "History" });
+    expect(await tab.count()).toBe(0);
     await expectAccessible();
     await page.keyboard.press("Delete");
     await open(`/tastingNotes/${own.data.created.id}`);
     await page.getByLabel("Note").fill("Peppery, with plums");
     await page.keyboard.press("ControlOrMeta+s");
     await page.getByText("Saved").waitFor();
+    expect(await tab.count()).toBe(1);
   });
   const notes = await database.pool.query(
     "select note from tasting_notes where note in ('Smoky', 'Mine') or user_id = $1 order by 1",

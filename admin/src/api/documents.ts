@@ -147,7 +147,7 @@ export const metadataDocument = `query Console($ifNot: String) {
 }
 fragment entity on Entity {
   name typeName title titleOne description group icon keyField nameField detailField colorField
-  secretField listField pagesField recordField defaultOrder defaultQuery hasHistory
+  secretField listField pagesField recordField defaultOrder defaultQuery hasHistory historyOwnerField
   canCreate { field inputType takesVersion arguments { ...argument } }
   canUpdate { field inputType takesVersion ownerField }
   canDelete { field inputType takesVersion ownerField }

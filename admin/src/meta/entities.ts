@@ -105,8 +105,16 @@ export class Entities {
 
   /** The mutation, unless it changes only rows of their owner and the caller is not the owner of the row. */
   mutationOfRow(mutation: EntityMutation | null, row: Row): EntityMutation | null {
-    const ownerField = mutation?.ownerField ?? null;
-    return ownerField === null || row[ownerField] === this.metadata.me.user.id ? mutation : null;
+    return mutation && this.#isAllowed(mutation.ownerField, row) ? mutation : null;
+  }
+
+  /** Whether the caller may read the history of the row. */
+  hasHistory({ hasHistory, historyOwnerField }: Entity, row: Row): boolean {
+    return hasHistory && this.#isAllowed(historyOwnerField, row);
+  }
+
+  #isAllowed(ownerField: string | null, row: Row): boolean {
+    return ownerField === null || row[ownerField] === this.metadata.me.user.id;
   }
 }
 

@@ -134,9 +134,10 @@ function LoadedRecord({
   const name = rowName(entity, row);
   const canUpdate = entities.mutationOfRow(entity.canUpdate, row);
   const canDelete = entities.mutationOfRow(entity.canDelete, row);
+  const hasHistory = entities.hasHistory(entity, row);
   const relations = entity.relations.filter((relation) => entities.get(relation.entity));
-  const selected =
-    tab === "history" || relations.some(({ field }) => field === tab) ? tab : "fields";
+  const isTab = tab === "history" ? hasHistory : relations.some(({ field }) => field === tab);
+  const selected = isTab ? tab : "fields";
 
   const { save } = form;
   const { isGoing } = useFrame();
@@ -251,7 +252,7 @@ function LoadedRecord({
                 <TabTitle title={title} isSelected={selected === field} />
               </Tab>
             ))}
-            {entity.hasHistory && (
+            {hasHistory && (
               <Tab id="history" className="tab">
                 <TabTitle title={en.record.history} isSelected={selected === "history"} />
               </Tab>
@@ -278,7 +279,7 @@ function LoadedRecord({
               />
             </TabPanel>
           ))}
-          {entity.hasHistory && (
+          {hasHistory && (
             <TabPanel id="history" className="tab-panel">
               <History
                 entity={entity}
