@@ -51,6 +51,17 @@ const example = new Map(
 const pinned = /^[a-z0-9./-]+:\d+\.\d+(\.\d+)?(-[a-z0-9.-]+)?$/;
 
 describe("docker-compose.yml", () => {
+  it("is extended, in the page about own tables, in all services that read their folder", () => {
+    const [, block = ""] = /```yaml\n(services:.*?)```/s.exec(read("docs/database.md")) ?? [];
+    const override = z
+      .object({ services: z.record(z.string(), z.object({ environment: z.unknown() })) })
+      .parse(parse(block));
+    const readers = own.filter(([, { environment }]) => "DATABASE_EXTRA_SQL_DIR" in environment);
+    expect(Object.keys(override.services)).toEqual(readers.map(([name]) => name));
+    for (const { environment } of Object.values(override.services))
+      expect(environment).toEqual({ DATABASE_EXTRA_SQL_DIR: "/own-sql" });
+  });
+
   it("starts the databases, their backup, the migration, the server and the worker", () => {
     expect(Object.keys(services).toSorted()).toEqual([
       "backup",
