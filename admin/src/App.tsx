@@ -6,6 +6,7 @@ import { EntitiesContext } from "./meta/EntitiesContext.ts";
 import { LoginPage } from "./pages/LoginPage.tsx";
 import { router } from "./router.tsx";
 import { fetchEntities } from "./session.ts";
+import { Announcer } from "./ui/Announcer.tsx";
 import { Failure } from "./ui/Failure.tsx";
 import { Toasts } from "./ui/Toasts.tsx";
 import { TopDialog } from "./ui/TopDialog.tsx";
@@ -24,6 +25,7 @@ export function App(): ReactNode {
       <EntitiesContext value={entities.data}>
         <RouterProvider router={router} />
         <Toasts />
+        <Announcer />
         <TopDialog />
       </EntitiesContext>
     );

@@ -570,8 +570,10 @@ test("rows of every list are found by name, and users without a name by their ad
   );
   await withJourney({ browser, service }, { token }, async ({ page, open }) => {
     await open("/users?q=quist");
-    await page.getByRole("gridcell", { name: "quist@wine.example" }).first().waitFor();
-    expect(await page.getByRole("gridcell", { name: "quist@wine.example" }).count()).toBe(2);
+    await page.getByRole("gridcell", { name: "quist@wine.example", exact: true }).first().waitFor();
+    expect(
+      await page.getByRole("gridcell", { name: "quist@wine.example", exact: true }).count(),
+    ).toBe(2);
     await page.keyboard.press("ControlOrMeta+k");
     await page.getByRole("dialog").waitFor();
     await page.keyboard.type("quist");

@@ -13,6 +13,7 @@ import { currentReachability, onReachability } from "../api/reachability.ts";
 import { useEntities } from "../meta/EntitiesContext.ts";
 import { queryClient, useSession } from "../session.ts";
 import { en } from "../text/en.ts";
+import { announce } from "../ui/announce.ts";
 import { pauseKeys, useKeys } from "../ui/keys.ts";
 import { showToast } from "../ui/Toasts.tsx";
 import { useLoaded } from "../ui/useLoaded.ts";
@@ -153,13 +154,18 @@ export function ReachabilityBar(): ReactNode {
       ended.abort();
     };
   }, [state]);
+  const wasAway = useRef(false);
+  useEffect(() => {
+    if (state === "reachable" && wasAway.current) announce(en.frame.back);
+    wasAway.current = state === "away";
+  }, [state]);
   if (state === "reachable") return null;
   return state === "away" ? (
-    <div className="bar" role="alert">
+    <div className="bar" role="alert" data-react-aria-top-layer="true">
       {en.frame.away}
     </div>
   ) : (
-    <div className="bar" role="status">
+    <div className="bar" role="status" data-react-aria-top-layer="true">
       {en.frame.slow}
     </div>
   );

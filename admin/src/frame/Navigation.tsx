@@ -8,6 +8,7 @@ import { useEntities } from "../meta/EntitiesContext.ts";
 import { en } from "../text/en.ts";
 import { Icon } from "../ui/icons.tsx";
 import { OverlayButton } from "../ui/OverlayButton.tsx";
+import { scrollTo } from "../ui/scrollTo.ts";
 import { useLoaded } from "../ui/useLoaded.ts";
 
 interface NavigationProps {
@@ -46,7 +47,7 @@ export function Navigation({ onKeys, onPalette, onGo }: NavigationProps): ReactN
   const path = useLocation({ select: ({ pathname }) => pathname });
   // In a long navigation, the link of the shown page can be out of view.
   useEffect(() => {
-    nav.current?.querySelector("[aria-current=page]")?.scrollIntoView({ block: "nearest" });
+    scrollTo(nav.current?.querySelector("[aria-current=page]"));
   }, [path]);
   const ListIcon = useLoaded(loadListIcon, true);
   const reports = metadata.reports.map(({ field, ...report }) => ({

@@ -1,8 +1,10 @@
-import { type ReactNode, useEffect } from "react";
+import { useLocation } from "@tanstack/react-router";
+import { type ReactNode, useEffect, useLayoutEffect, useRef } from "react";
 import { Button } from "react-aria-components";
 import { useEntities } from "../meta/EntitiesContext.ts";
 import { en } from "../text/en.ts";
 import { Icon } from "../ui/icons.tsx";
+import { useAnnouncedTitle } from "../ui/useAnnouncedTitle.ts";
 import { ReachabilityBar } from "./Frame.tsx";
 import { useFrame } from "./FrameContext.ts";
 import { PageHint } from "./PageHint.tsx";
@@ -22,6 +24,18 @@ interface PageProps {
   children: ReactNode;
 }
 
+let lastPath: string | null = null;
+
+/**
+ * Moves the focus from the link or the row that led here to the content, whose part that scrolls takes the keys.
+ * Otherwise it stays at the link, or is nowhere.
+ */
+function focusContent(main: HTMLElement | null): void {
+  if (!main || main.contains(document.activeElement)) return;
+  const body = main.querySelector<HTMLElement>(":scope > .page-body");
+  (body ?? main).focus({ preventScroll: true });
+}
+
 /** The layout of a page: header, content and status line. */
 export function Page({
   title,
@@ -38,8 +52,16 @@ export function Page({
   useEffect(() => {
     document.title = `${title} · ${metadata.title}`;
   }, [title, metadata.title]);
+  useAnnouncedTitle(title);
+  const main = useRef<HTMLElement>(null);
+  const path = useLocation({ select: ({ pathname }) => pathname });
+  // Before the effects of the content: a grid takes the focus from here.
+  useLayoutEffect(() => {
+    if (lastPath !== null && lastPath !== path) focusContent(main.current);
+    lastPath = path;
+  }, [path]);
   return (
-    <main className="page" id="content" tabIndex={-1}>
+    <main ref={main} className="page" id="content" tabIndex={-1}>
       <div>
         <ReachabilityBar />
         <header className="page-header">
@@ -61,7 +83,13 @@ export function Page({
           {actions}
         </header>
       </div>
-      {isFilled === true ? children : <div className="page-body">{children}</div>}
+      {isFilled === true ? (
+        children
+      ) : (
+        <div className="page-body" tabIndex={-1}>
+          {children}
+        </div>
+      )}
       <footer className="status">{status}</footer>
     </main>
   );

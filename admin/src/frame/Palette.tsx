@@ -1,6 +1,6 @@
 import { useQueries } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
-import { type ReactNode, useMemo, useState } from "react";
+import { type ReactNode, useEffect, useMemo, useState } from "react";
 import {
   Autocomplete,
   Dialog,
@@ -21,6 +21,7 @@ import type { Entity } from "../meta/entities.ts";
 import { useEntities } from "../meta/EntitiesContext.ts";
 import { formatSuggestion } from "../meta/kinds.tsx";
 import { en } from "../text/en.ts";
+import { announce } from "../ui/announce.ts";
 
 /** The number of lists that one request searches; the server allows 20 root fields. */
 const listsPerRequest = 20;
@@ -99,6 +100,17 @@ function PaletteContent({ onClose }: { onClose: () => void }): ReactNode {
       return { entity, isExact, rows: rows.map((row) => formatSuggestion(entity, row)) };
     })
     .filter(({ rows }) => rows.length > 0);
+  const count = pages.length + sections.reduce((sum, { rows }) => sum + rows.length, 0);
+  const isSettled = found.every(({ isFetching }) => !isFetching);
+  useEffect(() => {
+    if (wanted === "" || !isSettled) return undefined;
+    // After the letters, which screen readers speak as they are typed.
+    const timer = setTimeout(
+      () => announce(count === 0 ? en.palette.nothing : en.palette.found(count)),
+      500,
+    );
+    return () => clearTimeout(timer);
+  }, [wanted, isSettled, count]);
   const isList = pages.some(({ title }) => rankOf(title, wanted) === 0);
   // The row with exactly this name comes before lists and other rows that contain it.
   const [first, rest] = [true, false].map((isFirst) =>

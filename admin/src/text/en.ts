@@ -46,6 +46,7 @@ export const en = {
     moreHint: "More about this list",
     lessHint: "Less about this list",
     away: "The server does not answer. What you typed is kept: save it when the server is back.",
+    back: "The server is back.",
     slow: "The server or the network is slow. Your request is still under way.",
     unread: (count: number) => `${count} unread`,
     selected: (count: number) => (count === 1 ? "1 row selected" : `${count} rows selected`),
@@ -116,7 +117,10 @@ export const en = {
     /** Before the default query of a list. */
     only: "Only",
     sortBy: (title: string) => `Sort by ${title}`,
-    select: "Select",
+    notSorted: (title: string) => `Rows cannot be sorted by ${title}`,
+    sorted: (title: string, direction: "ascending" | "descending") =>
+      `sorted by ${title}, ${direction}`,
+    select: (name: string) => (name === "" ? "Select" : `Select ${name}`),
     selectAll: "Select all that match",
     failed: "The list could not be loaded",
     correlation: "Request",
@@ -191,6 +195,7 @@ export const en = {
     placeholder: "A list, a report, or the name of a row",
     lists: "Lists and reports",
     nothing: "Nothing found",
+    found: (count: number) => (count === 1 ? "1 result" : `${formatNumber(count)} results`),
   },
   keys: {
     title: "Keyboard",

@@ -3,6 +3,7 @@ import { Button, Dialog, Heading, Modal, ModalOverlay } from "react-aria-compone
 import { en } from "../text/en.ts";
 import { Icon } from "./icons.tsx";
 import { KeyLayer } from "./keys.ts";
+import { useAnnouncedTitle } from "./useAnnouncedTitle.ts";
 
 interface DrawerProps {
   /** The label for screen readers. */
@@ -50,6 +51,7 @@ interface DrawerPageProps {
 
 /** Header and body of a drawer. */
 export function DrawerPage({ title, detail, actions, children }: DrawerPageProps): ReactNode {
+  useAnnouncedTitle(title);
   return (
     <div className="page">
       <header className="page-header">

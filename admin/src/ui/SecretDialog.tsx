@@ -22,6 +22,8 @@ function SecretDialog({ title, secret }: Secret): ReactNode {
     <ModalOverlay
       className="overlay"
       isOpen
+      // Escape also leaves the reading mode of a screen reader; it must not lose what is shown only once.
+      isKeyboardDismissDisabled
       onOpenChange={(isOpen) => {
         if (!isOpen) close();
       }}

@@ -1,11 +1,12 @@
 import { Fragment, type ReactNode, useState } from "react";
-import { Button, Dialog, Heading, Modal, ModalOverlay } from "react-aria-components";
+import { Button } from "react-aria-components";
 import { type Entity, fieldOf } from "../../meta/entities.ts";
 import { formatAgo } from "../../meta/format.ts";
 import { formatList } from "../../text/locale.ts";
 import { en } from "../../text/en.ts";
 import { enRecord } from "../../text/enRecord.ts";
 import type { FormValue } from "../record/values.ts";
+import { QuestionDialog } from "../../ui/QuestionDialog.tsx";
 import type { Clash } from "./merge.ts";
 
 export interface ConflictState {
@@ -60,58 +61,52 @@ export function ConflictDialog({
   const who = conflict.changedBy ?? enRecord.conflict.somebody;
   const when = conflict.changedAt === null ? null : formatAgo(conflict.changedAt);
   return (
-    <ModalOverlay
-      className="overlay"
-      isOpen
-      isDismissable
-      onOpenChange={(isOpen) => {
-        if (!isOpen) onCancel();
-      }}
+    <QuestionDialog
+      className="conflict"
+      title={enRecord.conflict.title}
+      text={enRecord.conflict.hint(who, when)}
+      onCancel={onCancel}
+      actions={
+        <>
+          <Button className="button" onPress={onCancel}>
+            {en.cancel}
+          </Button>
+          <Button className="button" onPress={() => all("theirs")}>
+            {enRecord.conflict.takeTheirs}
+          </Button>
+          <Button className="button" onPress={() => all("mine")}>
+            {enRecord.conflict.saveMine}
+          </Button>
+          <Button
+            className="button button-primary"
+            isDisabled={choices.size < conflict.clashes.length}
+            onPress={() => onChoose(choices)}
+          >
+            {enRecord.conflict.save}
+          </Button>
+        </>
+      }
     >
-      <Modal className="dialog conflict">
-        <Dialog role="alertdialog">
-          <Heading slot="title">{enRecord.conflict.title}</Heading>
-          <p>{enRecord.conflict.hint(who, when)}</p>
-          {conflict.clashes.map((clash) => (
-            <fieldset key={clash.fields.join()} className="clash">
-              <legend>{formatList(clash.fields.map(titleOf))}</legend>
-              {(["mine", "theirs"] as const).map((side) => (
-                <label key={side}>
-                  <input
-                    type="radio"
-                    name={clash.fields.join()}
-                    checked={choices.get(clash) === side}
-                    onChange={() => setChoices(new Map([...choices, [clash, side]]))}
-                  />
-                  <span className="dim">{enRecord.conflict[side]}</span>
-                  <span>{shown(clash, side)}</span>
-                </label>
-              ))}
-              <p className="hint">
-                {enRecord.conflict.was} {shown(clash, "base")}
-              </p>
-            </fieldset>
+      {conflict.clashes.map((clash) => (
+        <fieldset key={clash.fields.join()} className="clash">
+          <legend>{formatList(clash.fields.map(titleOf))}</legend>
+          {(["mine", "theirs"] as const).map((side) => (
+            <label key={side}>
+              <input
+                type="radio"
+                name={clash.fields.join()}
+                checked={choices.get(clash) === side}
+                onChange={() => setChoices(new Map([...choices, [clash, side]]))}
+              />
+              <span className="dim">{enRecord.conflict[side]}</span>
+              <span>{shown(clash, side)}</span>
+            </label>
           ))}
-          <div className="actions">
-            <Button className="button" onPress={onCancel}>
-              {en.cancel}
-            </Button>
-            <Button className="button" onPress={() => all("theirs")}>
-              {enRecord.conflict.takeTheirs}
-            </Button>
-            <Button className="button" onPress={() => all("mine")}>
-              {enRecord.conflict.saveMine}
-            </Button>
-            <Button
-              className="button button-primary"
-              isDisabled={choices.size < conflict.clashes.length}
-              onPress={() => onChoose(choices)}
-            >
-              {enRecord.conflict.save}
-            </Button>
-          </div>
-        </Dialog>
-      </Modal>
-    </ModalOverlay>
+          <p className="hint">
+            {enRecord.conflict.was} {shown(clash, "base")}
+          </p>
+        </fieldset>
+      ))}
+    </QuestionDialog>
   );
 }

@@ -69,11 +69,13 @@ export function ExportMenu(props: ExportMenuProps): ReactNode {
     onError: (error) => showToast(`${en.list.notExported}. ${error.message}`, { tone: "bad" }),
     onSettled: refetchRows,
   });
+  // The button stays enabled: disabled, it would lose the focus.
+  const start = (choice: Choice) => {
+    if (!mutation.isPending) mutation.mutate(choice);
+  };
   return (
     <MenuTrigger onOpenChange={setIsOpen}>
-      <Button className="button" isDisabled={mutation.isPending}>
-        {en.list.export}
-      </Button>
+      <Button className="button">{en.list.export}</Button>
       <Popover className="menu-popover" placement="bottom end">
         <Menu aria-label={en.list.export}>
           {formats.map((format) => (
@@ -81,7 +83,7 @@ export function ExportMenu(props: ExportMenuProps): ReactNode {
               key={format}
               className="menu-item"
               textValue={en.list.formats[format]}
-              onAction={() => mutation.mutate({ format })}
+              onAction={() => start({ format })}
             >
               {en.list.formats[format]}
             </MenuItem>
@@ -101,7 +103,7 @@ export function ExportMenu(props: ExportMenuProps): ReactNode {
               key={id}
               className="menu-item"
               textValue={en.list.withTemplate(name)}
-              onAction={() => mutation.mutate({ templateId: id })}
+              onAction={() => start({ templateId: id })}
             >
               {en.list.withTemplate(name)}
             </MenuItem>

@@ -17,6 +17,7 @@ import { textOf } from "../../meta/format.ts";
 import type { Row } from "../../meta/rows.ts";
 import { en } from "../../text/en.ts";
 import { currentPreferences } from "../../preferences.ts";
+import { announce } from "../../ui/announce.ts";
 import { Icon } from "../../ui/icons.tsx";
 import { directionOf } from "./order.ts";
 import { type Place, placeAt, rememberPlace } from "./places.ts";
@@ -79,7 +80,19 @@ export function Grid(props: GridProps): ReactNode {
   const scroller = useRef<HTMLDivElement>(null);
   const id = useId();
   const [height] = useState(rowHeight);
-  const [current, setCurrentCell] = useState(() => placeAt(props.placeKey));
+  // The name of the first row, by which people know where they are.
+  const [current, setCurrentCell] = useState(
+    () =>
+      placeAt(props.placeKey) ?? {
+        row: 0,
+        column:
+          1 +
+          Math.max(
+            0,
+            columns.findIndex(({ name }) => name === openedBy),
+          ),
+      },
+  );
   const setCurrent = (next: Place) => {
     setCurrentCell(next);
     rememberPlace(props.placeKey, next);
@@ -153,11 +166,17 @@ export function Grid(props: GridProps): ReactNode {
 
   const moveTo = (row: number, column: number, align: "auto" | "start" | "end" = "auto") => {
     const next = {
-      row: Math.max(0, Math.min(total - 1, row)),
+      row: Math.max(-1, Math.min(total - 1, row)),
       column: Math.max(firstColumn, Math.min(columns.length, column)),
     };
     setCurrent(next);
-    virtualizer.scrollToIndex(next.row, { align });
+    if (next.row >= 0) virtualizer.scrollToIndex(next.row, { align });
+  };
+  const selectAll = () => onSelection?.(selection === "all" ? new Set() : "all");
+  const orderBy = (field: EntityField | undefined) => {
+    if (field === undefined) return;
+    if (field.orderBy.length > 0) props.onOrder(field);
+    else announce(en.list.notSorted(field.title));
   };
 
   // A list that opens, or that Back returns to, takes the keys unless something else has the focus.
@@ -167,16 +186,20 @@ export function Grid(props: GridProps): ReactNode {
     if (!hasRows) return;
     if (restoredRow.current > 0)
       virtualizer.scrollToIndex(restoredRow.current, { align: "center" });
-    if (props.takesFocus === true && document.activeElement === document.body)
-      scroller.current?.focus({ preventScroll: true });
+    const { activeElement } = document;
+    const isFree = activeElement === document.body || activeElement?.id === "content";
+    if (props.takesFocus === true && isFree) scroller.current?.focus({ preventScroll: true });
     // Only when the rows are there for the first time.
   }, [hasRows]);
 
-  // Scrolls horizontally only, so that the rows do not move.
+  // Scrolls the grid horizontally only, so that the rows do not move, and in a low window the page.
   useLayoutEffect(() => {
     const cell = document.getElementById(`${id}-${currentRow}-${currentColumn}`);
     const box = scroller.current;
     if (!cell || !box) return;
+    const { top, bottom } = cell.getBoundingClientRect();
+    if (document.activeElement === box && (top < 0 || bottom > innerHeight))
+      cell.scrollIntoView({ block: "nearest", inline: "nearest" });
     const right = cell.offsetLeft + cell.offsetWidth;
     if (cell.offsetLeft < box.scrollLeft) box.scrollLeft = cell.offsetLeft;
     else if (right > box.scrollLeft + box.clientWidth) box.scrollLeft = right - box.clientWidth;
@@ -187,13 +210,16 @@ export function Grid(props: GridProps): ReactNode {
     const page = Math.max(1, Math.floor((scroller.current.clientHeight - height) / height) - 1);
     const isMod = event.ctrlKey || event.metaKey;
     const row = rows.rowAt(currentRow);
+    const isHead = currentRow < 0;
     const step = (to: number) => {
-      if (event.shiftKey) {
+      if (event.shiftKey && !isHead && to >= 0) {
         anchor.current ??= currentRow;
         selectBetween(anchor.current, Math.max(0, Math.min(total - 1, to)));
       } else anchor.current = null;
       moveTo(to, currentColumn);
     };
+    const pressTitle = () =>
+      currentColumn === 0 ? selectAll() : orderBy(columns[currentColumn - 1]);
     const letters = currentPreferences().singleKeys;
     const actions: Record<string, (() => void) | undefined> = {
       ArrowDown: () => step(currentRow + 1),
@@ -201,23 +227,24 @@ export function Grid(props: GridProps): ReactNode {
       ArrowRight: () => moveTo(currentRow, currentColumn + 1),
       ArrowLeft: () => moveTo(currentRow, currentColumn - 1),
       PageDown: () => step(currentRow + page),
-      PageUp: () => step(currentRow - page),
+      PageUp: () => step(Math.max(0, currentRow - page)),
       Home: () => (isMod ? moveTo(0, currentColumn, "start") : moveTo(currentRow, 0)),
       End: () =>
         isMod ? moveTo(total - 1, currentColumn, "end") : moveTo(currentRow, columns.length),
-      Enter: () => row && props.onOpen?.(row),
-      " ": () => row && props.onPreview?.(row),
+      Enter: () => (isHead ? pressTitle() : row && props.onOpen?.(row)),
+      " ": () => {
+        if (isHead) pressTitle();
+        else if (currentColumn === 0) toggle(row);
+        else if (row) props.onPreview?.(row);
+      },
       ...(isMod
-        ? { a: () => onSelection?.(selection === "all" ? new Set() : "all") }
+        ? { a: selectAll }
         : letters
           ? {
               j: () => step(currentRow + 1),
               k: () => step(currentRow - 1),
               x: () => toggle(row),
-              s: () => {
-                const field = columns[currentColumn - 1];
-                if (field && field.orderBy.length > 0) props.onOrder(field);
-              },
+              s: () => orderBy(columns[currentColumn - 1]),
             }
           : {}),
     };
@@ -240,7 +267,7 @@ export function Grid(props: GridProps): ReactNode {
       aria-multiselectable={firstColumn === 0}
       aria-busy={rows.isLoading}
       aria-activedescendant={
-        currentRow >= first && currentRow <= last && total > 0
+        total > 0 && (currentRow < 0 || (currentRow >= first && currentRow <= last))
           ? `${id}-${currentRow}-${currentColumn}`
           : undefined
       }
@@ -252,7 +279,13 @@ export function Grid(props: GridProps): ReactNode {
         role="presentation"
         style={{ ...style, height: virtualizer.getTotalSize() }}
       >
-        <Head {...props} widthOf={widthOf} />
+        <Head
+          {...props}
+          widthOf={widthOf}
+          id={id}
+          currentColumn={currentRow < 0 ? currentColumn : null}
+          onSelectAll={selectAll}
+        />
         {items.map(({ index, start }) => {
           const row = rows.rowAt(index);
           // Screen readers announce deleted text.
@@ -283,7 +316,8 @@ export function Grid(props: GridProps): ReactNode {
                   className={cellClass(index === currentRow && currentColumn === 0)}
                   role="gridcell"
                   aria-colindex={1}
-                  aria-label={en.list.select}
+                  aria-label={en.list.select(row === undefined ? "" : nameIn(row, props))}
+                  aria-selected={isSelected(row)}
                   data-column={0}
                 >
                   <span className={isSelected(row) ? "box is-checked" : "box"} />
@@ -298,6 +332,7 @@ export function Grid(props: GridProps): ReactNode {
                   }${field.name === openedBy ? " is-name" : ""}`}
                   role="gridcell"
                   aria-colindex={place + 2 - firstColumn}
+                  aria-selected={firstColumn === 0 ? isSelected(row) : undefined}
                   data-column={place + 1}
                   title={row && cellTitle(entities, field, row)}
                 >
@@ -312,7 +347,9 @@ export function Grid(props: GridProps): ReactNode {
                         onOpen={onOpen}
                       />
                     ) : (
-                      <span className="ghost" />
+                      <span className="ghost">
+                        <span className="visually-hidden">{en.loading}</span>
+                      </span>
                     )}
                   </Text>
                 </span>
@@ -324,6 +361,9 @@ export function Grid(props: GridProps): ReactNode {
     </div>
   );
 }
+
+const nameIn = (row: Row, { nameField, nameOf }: Pick<GridProps, "nameField" | "nameOf">) =>
+  nameOf?.(row) ?? textOf(row[nameField]);
 
 const cellClass = (isCurrent: boolean) => `grid-cell${isCurrent ? " is-current" : ""}`;
 
@@ -362,26 +402,40 @@ function CellOrLink({ isLink, onOpen, nameOf, ...cell }: CellOrLinkProps): React
   );
 }
 
+interface HeadProps extends GridProps {
+  widthOf: (field: EntityField) => number;
+  /** The start of the ids of its cells. */
+  id: string;
+  /** The current column, while the current cell is a title. */
+  currentColumn: number | null;
+  onSelectAll: () => void;
+}
+
 function Head({
   columns,
   order,
   selection,
-  onSelection,
   onOrder,
   onWidth,
   widths,
   widthOf,
-}: GridProps & { widthOf: (field: EntityField) => number }) {
+  id,
+  currentColumn,
+  onSelectAll,
+}: HeadProps) {
+  const titleClass = (column: number) =>
+    `grid-title${column === currentColumn ? " is-current" : ""}`;
   return (
     <div className="grid-head" role="row" aria-rowindex={1}>
       {selection !== undefined && (
-        <span className="grid-title" role="columnheader" aria-colindex={1}>
-          <button
-            type="button"
-            tabIndex={-1}
-            aria-label={en.list.selectAll}
-            onClick={() => onSelection?.(selection === "all" ? new Set() : "all")}
-          >
+        <span
+          id={`${id}--1-0`}
+          className={titleClass(0)}
+          role="columnheader"
+          aria-colindex={1}
+          aria-label={en.list.selectAll}
+        >
+          <button type="button" tabIndex={-1} aria-label={en.list.selectAll} onClick={onSelectAll}>
             <span className={selection === "all" ? "box is-checked" : "box"} />
           </button>
         </span>
@@ -392,8 +446,11 @@ function Head({
         return (
           <span
             key={field.name}
-            className={`grid-title${isNumber ? " is-number" : ""}`}
+            id={`${id}--1-${place + 1}`}
+            className={`${titleClass(place + 1)}${isNumber ? " is-number" : ""}`}
             role="columnheader"
+            aria-label={field.title}
+            aria-description={field.description ?? undefined}
             aria-colindex={place + (selection === undefined ? 1 : 2)}
             aria-sort={field.orderBy.length === 0 ? undefined : (direction ?? "none")}
             title={field.description ?? undefined}

@@ -28,8 +28,9 @@ import { whenIdle } from "../../ui/whenIdle.ts";
 import { drawerOf } from "../record/drawers.ts";
 import { useDeletedRows } from "./deletedRows.ts";
 import { Grid, type GridHandle, type Selection } from "./Grid.tsx";
+import { rememberSearch } from "./lastSearch.ts";
 import { neighbourCount, rememberNeighbours } from "./neighbours.ts";
-import { nextOrder } from "./order.ts";
+import { directionOf, nextOrder } from "./order.ts";
 import { ChildTableNotice, UnknownList } from "./UnknownList.tsx";
 import { QueryField } from "./QueryField.tsx";
 import type { QueryFieldHandle } from "./queryFieldProps.ts";
@@ -56,6 +57,13 @@ function columnsOf(entity: Entity, names: readonly string[]): EntityField[] {
   const chosen = names.map((name) => fieldOf(entity, name)).filter((field) => field !== undefined);
   const columns = chosen.filter(isColumn);
   return columns.length > 0 ? columns : defaultColumns(entity);
+}
+
+/** How rows are sorted, for the column that shows it. */
+function sortedBy(columns: readonly EntityField[], order: readonly string[]): string[] {
+  const field = columns.find((column) => directionOf(column, order) !== undefined);
+  const direction = field && directionOf(field, order);
+  return direction ? [en.list.sorted(field.title, direction)] : [];
 }
 
 function List({ entity }: { entity: Entity }): ReactNode {
@@ -124,6 +132,7 @@ function List({ entity }: { entity: Entity }): ReactNode {
   };
   const open = (row: Row) => {
     rememberRows();
+    rememberSearch(entity.name, search);
     void navigate({ to: "/$entity/$id", params: { entity: entity.name, id: row.id }, search: {} });
   };
   const preview = (row: Row) => {
@@ -189,9 +198,13 @@ function List({ entity }: { entity: Entity }): ReactNode {
       status={
         <>
           <span role="status">
-            {rows.total !== undefined && !rows.isStale && en.list.found(rows.total)}
+            {rows.total !== undefined &&
+              !rows.isStale &&
+              [en.list.found(rows.total), ...(search.order ? sortedBy(columns, order) : [])].join(
+                ", ",
+              )}
           </span>
-          {selected > 0 && <span>{en.frame.selected(selected)}</span>}
+          <span role="status">{selected > 0 && en.frame.selected(selected)}</span>
         </>
       }
     >

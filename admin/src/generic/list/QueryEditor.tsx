@@ -148,7 +148,10 @@ async function valueOptions(
     });
     return suggestions.map(({ name }) => ({ label: name, apply: quoteValue(name), type: "text" }));
   }
-  return (beginnings[field.kind] ?? []).map((label) => ({ label, type: "keyword" }));
+  // Not after another beginning: Tab would replace what is typed.
+  return (beginnings[field.kind] ?? [])
+    .filter((label) => label.startsWith(text) && label !== text)
+    .map((label) => ({ label, type: "keyword" }));
 }
 
 async function complete(

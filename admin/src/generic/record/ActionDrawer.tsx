@@ -1,6 +1,6 @@
 import { useMutation } from "@tanstack/react-query";
 import { type ReactNode, useEffect, useId, useMemo, useState } from "react";
-import { Button, Dialog, Form, Heading, Modal, ModalOverlay } from "react-aria-components";
+import { Button, Form } from "react-aria-components";
 import { ApiError, isUnauthenticated } from "../../api/errors.ts";
 import { actionDocument, rowVariables } from "../../api/recordDocuments.ts";
 import { useAskOnce } from "../../api/useAskOnce.ts";
@@ -16,8 +16,9 @@ import { ArgumentFields } from "./ArgumentFields.tsx";
 import { type ActionAnswer, showActionResult } from "./actionResult.ts";
 import { variablesOf } from "./argumentValues.ts";
 import { errorsByField } from "./errorsByField.ts";
-import { focusField, partialInputs } from "./fieldEditors.ts";
+import { focusField, focusFirstError, partialInputs } from "./fieldEditors.ts";
 import { FormProblem } from "./FormProblem.tsx";
+import { QuestionDialog } from "../../ui/QuestionDialog.tsx";
 import { type FormValues, defaultValues } from "./values.ts";
 
 interface ActionDrawerProps {
@@ -48,8 +49,7 @@ export function ActionDrawer({ entity, action, row, name, onClose }: ActionDrawe
 
   const showErrors = (byField: Record<string, string>) => {
     setErrors(byField);
-    const first = fields.find((field) => byField[field.name] !== undefined);
-    if (first) focusField(first.name);
+    focusFirstError(fields, byField);
   };
 
   const mutation = useMutation({
@@ -142,22 +142,21 @@ export function ActionDrawer({ entity, action, row, name, onClose }: ActionDrawe
         </Form>
       </DrawerPage>
       {isAsked && (
-        <ModalOverlay className="overlay" isOpen isDismissable onOpenChange={setAsked}>
-          <Modal className="dialog">
-            <Dialog role="alertdialog">
-              <Heading slot="title">{enRecord.discardTitle(action.title)}</Heading>
-              <p>{enRecord.discardHint}</p>
-              <div className="actions">
-                <Button className="button" autoFocus onPress={() => setAsked(false)}>
-                  {en.record.stay}
-                </Button>
-                <Button className="button button-danger" onPress={onClose}>
-                  {en.record.discard}
-                </Button>
-              </div>
-            </Dialog>
-          </Modal>
-        </ModalOverlay>
+        <QuestionDialog
+          title={enRecord.discardTitle(action.title)}
+          text={enRecord.discardHint}
+          onCancel={() => setAsked(false)}
+          actions={
+            <>
+              <Button className="button" autoFocus onPress={() => setAsked(false)}>
+                {en.record.stay}
+              </Button>
+              <Button className="button button-danger" onPress={onClose}>
+                {en.record.discard}
+              </Button>
+            </>
+          }
+        />
       )}
     </Drawer>
   );

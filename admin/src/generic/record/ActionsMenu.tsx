@@ -1,16 +1,6 @@
 import { useMutation } from "@tanstack/react-query";
 import { type ReactNode, useMemo, useState } from "react";
-import {
-  Button,
-  Dialog,
-  Heading,
-  Menu,
-  MenuItem,
-  MenuTrigger,
-  Modal,
-  ModalOverlay,
-  Popover,
-} from "react-aria-components";
+import { Button, Menu, MenuItem, MenuTrigger, Popover } from "react-aria-components";
 import { ask } from "../../api/ask.ts";
 import { actionDocument, rowVariables } from "../../api/recordDocuments.ts";
 import { refetchRows } from "../../api/refetchRows.ts";
@@ -21,6 +11,7 @@ import { Description } from "../../ui/Description.tsx";
 import { showToast } from "../../ui/Toasts.tsx";
 import { useKeys } from "../../ui/keys.ts";
 import { useLoaded } from "../../ui/useLoaded.ts";
+import { QuestionDialog } from "../../ui/QuestionDialog.tsx";
 import { type ActionAnswer, showActionResult } from "./actionResult.ts";
 
 const loadActionDrawer = async () => (await import("./ActionDrawer.tsx")).ActionDrawer;
@@ -108,35 +99,29 @@ export function ActionsMenu({ entity, row, name }: ActionsMenuProps): ReactNode 
           onClose={() => setFilledIn(null)}
         />
       )}
-      <ModalOverlay
-        className="overlay"
-        isOpen={asked !== null}
-        isDismissable
-        onOpenChange={() => setAsked(null)}
-      >
-        <Modal className="dialog">
-          <Dialog role="alertdialog">
-            <Heading slot="title">
-              {name === null ? `${asked?.title}?` : `${asked?.title}: ${name}?`}
-            </Heading>
-            <p>{asked && <Description text={asked.description} />}</p>
-            <div className="actions">
+      {asked && (
+        <QuestionDialog
+          title={name === null ? `${asked.title}?` : `${asked.title}: ${name}?`}
+          text={<Description text={asked.description} />}
+          onCancel={() => setAsked(null)}
+          actions={
+            <>
               <Button className="button" autoFocus onPress={() => setAsked(null)}>
                 {en.goBack}
               </Button>
               <Button
                 className="button button-danger"
                 onPress={() => {
-                  if (asked) mutation.mutate(asked);
+                  mutation.mutate(asked);
                   setAsked(null);
                 }}
               >
-                {asked?.title}
+                {asked.title}
               </Button>
-            </div>
-          </Dialog>
-        </Modal>
-      </ModalOverlay>
+            </>
+          }
+        />
+      )}
     </>
   );
 }

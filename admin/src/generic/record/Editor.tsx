@@ -44,8 +44,10 @@ export function Editor(props: EditorProps): ReactNode {
     .join(" ");
   const inWords = use === "NO" ? null : dateInWords(field, props.value);
   const describedBy = [
-    (hint !== "" || inWords !== null) && `${id}-hint`,
     error !== undefined && `${id}-error`,
+    props.unit !== null && `${id}-unit`,
+    before !== undefined && `${id}-changed`,
+    (hint !== "" || inWords !== null) && `${id}-hint`,
   ].filter((item) => item !== false);
   return (
     <div
@@ -65,7 +67,9 @@ export function Editor(props: EditorProps): ReactNode {
         )}
         {before !== undefined && (
           <span className="changed">
-            {en.record.changed}, {en.record.was(before)}
+            <span id={`${id}-changed`}>
+              {en.record.changed}, {en.record.was(before)}
+            </span>
             <button
               type="button"
               className="link-button"
@@ -82,12 +86,17 @@ export function Editor(props: EditorProps): ReactNode {
       ) : (
         <div className="with-unit">
           <Control {...props} id={id} describedBy={describedBy.join(" ") || undefined} />
-          {props.unit !== null && <span className="unit">{props.unit}</span>}
+          {props.unit !== null && (
+            <span className="unit" id={`${id}-unit`}>
+              {props.unit}
+            </span>
+          )}
         </div>
       )}
       {field.widget === "image" && <PictureField {...props} />}
       {error !== undefined && (
-        <p className="error" id={`${id}-error`}>
+        // Read at once, also at a field that has the focus already.
+        <p className="error" id={`${id}-error`} role="alert">
           {error}
         </p>
       )}
@@ -135,13 +144,24 @@ function ReadOnly({
     );
   if (field.widget === "markdown" && text !== en.none)
     return (
-      <div aria-labelledby={labelId} title={readOnlyReason} role="group">
+      <div
+        aria-labelledby={labelId}
+        aria-description={readOnlyReason}
+        title={readOnlyReason}
+        role="group"
+      >
         <Markdown text={text} />
       </div>
     );
   const address = field.widget === "image" || field.widget === "url" ? webAddress(text) : null;
   return (
-    <p className="read-only" aria-labelledby={labelId} title={readOnlyReason} role="group">
+    <p
+      className="read-only"
+      aria-labelledby={labelId}
+      aria-description={readOnlyReason}
+      title={readOnlyReason}
+      role="group"
+    >
       {field.widget === "color" && text !== en.none && <ColorDot color={text} />}
       {address ? (
         <a href={address.href} target="_blank" rel="noopener noreferrer">

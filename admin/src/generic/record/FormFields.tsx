@@ -6,6 +6,7 @@ import { type Row, referencedRow } from "../../meta/rows.ts";
 import { withDecimalPoint } from "../../text/locale.ts";
 import { en } from "../../text/en.ts";
 import { Editor } from "./Editor.tsx";
+import { focusField } from "./fieldEditors.ts";
 import type { NewRow } from "./editorProps.ts";
 import type { RecordForm } from "./useRecordForm.ts";
 import type { FormValue } from "./values.ts";
@@ -71,7 +72,10 @@ export function FormFields({
               before={isDirty ? beforeText(field, row, form) : undefined}
               readOnlyReason={missing ? en.record.needs(missing.permission) : readOnlyReason}
               onChange={(value) => form.set(field.name, value)}
-              onRevert={() => form.revert(field.name)}
+              onRevert={() => {
+                form.revert(field.name);
+                focusField(field.name);
+              }}
               onOpenReference={onOpenReference}
               onNew={onNew}
             />

@@ -2,6 +2,7 @@ import { useNavigate, useParams, useSearch } from "@tanstack/react-router";
 import { type ReactNode, useCallback } from "react";
 import { Page } from "../../frame/Page.tsx";
 import { useEntities } from "../../meta/EntitiesContext.ts";
+import { lastSearch } from "../list/lastSearch.ts";
 import { LinkToList, UnknownList } from "../list/UnknownList.tsx";
 import { drawerOf } from "./drawers.ts";
 import { RecordDrawers } from "./RecordDrawer.tsx";
@@ -40,7 +41,8 @@ export function RecordPage(): ReactNode {
         onGone={(row) => {
           const above = parentRowLink(entities, entity, row);
           if (above) void navigate({ to: "/$entity/$id", ...above });
-          else void navigate({ to: "/$entity", params: { entity: name }, search: {} });
+          else
+            void navigate({ to: "/$entity", params: { entity: name }, search: lastSearch(name) });
         }}
         frame={({ title, detail, actions, content }) => (
           <Page

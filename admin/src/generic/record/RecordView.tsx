@@ -27,6 +27,7 @@ import { LeaveGuard, SaveButton } from "./leaving.tsx";
 import { useNewRow } from "./NewRow.tsx";
 import { RelatedList } from "./RelatedList.tsx";
 import { focusField, focusFieldNow } from "./fieldEditors.ts";
+import { scrollTo } from "../../ui/scrollTo.ts";
 import { recordKey, useRecordForm } from "./useRecordForm.ts";
 
 interface RecordViewProps {
@@ -87,8 +88,7 @@ export function RecordView(props: RecordViewProps): ReactNode {
 function TabTitle({ title, isSelected }: { title: string; isSelected: boolean }): ReactNode {
   const text = useRef<HTMLSpanElement>(null);
   useEffect(() => {
-    if (isSelected)
-      text.current?.closest("[role=tab]")?.scrollIntoView({ block: "nearest", inline: "nearest" });
+    if (isSelected) scrollTo(text.current?.closest("[role=tab]"));
   }, [isSelected]);
   return <span ref={text}>{title}</span>;
 }
@@ -209,7 +209,15 @@ function LoadedRecord({
           </Button>
         )}
         {form.dirty.length > 0 && (
-          <Button className="button" onPress={() => form.revert()}>
+          <Button
+            className="button"
+            onPress={() => {
+              const [first] = form.dirty;
+              form.revert();
+              // The button disappears.
+              if (first !== undefined) focusField(first);
+            }}
+          >
             {en.record.discard}
           </Button>
         )}

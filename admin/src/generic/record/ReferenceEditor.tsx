@@ -261,8 +261,9 @@ export function ReferenceEditor({
       },
     });
   };
+  const mayCreate = referenced?.canCreate != null;
   const offered =
-    referenced?.canCreate == null
+    referenced === undefined || !mayCreate
       ? choices
       : [
           ...choices,
@@ -278,6 +279,7 @@ export function ReferenceEditor({
     if (taken === null || !isSettled) return;
     setTaken(null);
     if (taken === wanted && best !== undefined) choose(best);
+    else if (taken === wanted && mayCreate) openNewRowForm();
     else setText(nameOf(selected));
   });
   const onKeyDownCapture = (event: KeyboardEvent) => {
@@ -328,7 +330,8 @@ export function ReferenceEditor({
           onFocus={(event) => text === nameOf(selected) && event.target.select()}
         />
         <KeepPageVisible />
-        {wanted !== "" && isSettled && <FocusFirst first={offered[0]?.id ?? null} />}
+        {/* Not the choice of a new row, whose form Tab would open. */}
+        {wanted !== "" && isSettled && <FocusFirst first={best ?? null} />}
         <Choices error={error} input={input} isSettled={isSettled}>
           <ListBox<Suggestion>
             renderEmptyState={() => (

@@ -22,23 +22,23 @@ interface Deletion {
   onShow: (relation: EntityRelation) => void;
 }
 
-const pendingDeletions = new Map<Deletion, ReturnType<typeof setTimeout>>();
+const pendingDeletions = new Set<Deletion>();
 
-/** Deletes the row after some seconds unless the user undoes it. Closing the page deletes it at once. */
+/**
+ * Deletes the row after some seconds unless the user undoes it; the pointer or the focus in the message holds the time.
+ * Closing the message or the page deletes it at once.
+ */
 export function deleteLater(deletion: Deletion): void {
-  pendingDeletions.set(
-    deletion,
-    setTimeout(() => void executeDeletion(deletion), undoMs),
-  );
+  pendingDeletions.add(deletion);
   markDeleted(deletion.entity.name, deletion.row.id, true);
   showToast(en.record.deleting(deletion.name), {
     ms: undoMs,
-    action: { label: en.record.undo, run: () => cancelDeletion(deletion) },
+    action: { label: en.record.undo, isUndo: true, run: () => cancelDeletion(deletion) },
+    onEnd: () => void executeDeletion(deletion),
   });
 }
 
 function cancelDeletion(deletion: Deletion): void {
-  clearTimeout(pendingDeletions.get(deletion));
   if (!pendingDeletions.delete(deletion)) return;
   markDeleted(deletion.entity.name, deletion.row.id, false);
   showToast(en.record.kept(deletion.name));
@@ -100,8 +100,5 @@ async function findReferringRows({
 }
 
 addEventListener("pagehide", () => {
-  for (const [deletion, timer] of pendingDeletions) {
-    clearTimeout(timer);
-    void executeDeletion(deletion);
-  }
+  for (const deletion of pendingDeletions) void executeDeletion(deletion);
 });

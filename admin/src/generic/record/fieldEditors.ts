@@ -13,6 +13,15 @@ export function focusFieldNow(name: string): boolean {
   return editor !== null;
 }
 
+/** Focuses the first field with a message. */
+export function focusFirstError(
+  fields: readonly EntityField[],
+  errors: Readonly<Record<string, string>>,
+): void {
+  const first = fields.find(({ name }) => errors[name] !== undefined);
+  if (first) focusField(first.name);
+}
+
 type EditorElement = HTMLElement &
   Partial<Pick<HTMLInputElement, "validity" | "validationMessage">>;
 

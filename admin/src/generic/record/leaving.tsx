@@ -1,7 +1,8 @@
 import { useBlocker } from "@tanstack/react-router";
 import { type ReactNode, useEffect, useState } from "react";
-import { Button, Dialog, Heading, Modal, ModalOverlay } from "react-aria-components";
+import { Button } from "react-aria-components";
 import { en } from "../../text/en.ts";
+import { QuestionDialog } from "../../ui/QuestionDialog.tsx";
 import type { RecordForm } from "./useRecordForm.ts";
 
 export function SaveButton({ form }: { form: RecordForm }): ReactNode {
@@ -9,7 +10,8 @@ export function SaveButton({ form }: { form: RecordForm }): ReactNode {
   return (
     <Button
       className="button button-primary"
-      isDisabled={form.dirty.length === 0}
+      // Not disabled, because it would lose the focus when it has saved.
+      aria-disabled={form.dirty.length === 0}
       onPress={form.save}
     >
       {form.isSaving ? en.record.saving : en.record.save}
@@ -64,31 +66,30 @@ export function LeaveDialog({ form, onStay, onLeave }: LeaveDialogProps): ReactN
     else if (hasTrouble) onStay();
   }, [isDirty, hasTrouble, onLeave, onStay]);
   return (
-    <ModalOverlay className="overlay" isOpen onOpenChange={onStay} isDismissable>
-      <Modal className="dialog">
-        <Dialog role="alertdialog">
-          <Heading slot="title">{en.record.leaveTitle}</Heading>
-          <p>{en.record.leaveHint(form.edits.length)}</p>
-          <div className="actions">
-            <Button className="button" autoFocus onPress={onStay}>
-              {en.record.stay}
-            </Button>
-            <Button className="button button-danger" onPress={onLeave}>
-              {en.record.discard}
-            </Button>
-            <Button
-              className="button button-primary"
-              onPress={() => {
-                setAsked(true);
-                form.save();
-              }}
-            >
-              {en.record.saveAndLeave}
-            </Button>
-          </div>
-        </Dialog>
-      </Modal>
-    </ModalOverlay>
+    <QuestionDialog
+      title={en.record.leaveTitle}
+      text={en.record.leaveHint(form.edits.length)}
+      onCancel={onStay}
+      actions={
+        <>
+          <Button className="button" autoFocus onPress={onStay}>
+            {en.record.stay}
+          </Button>
+          <Button className="button button-danger" onPress={onLeave}>
+            {en.record.discard}
+          </Button>
+          <Button
+            className="button button-primary"
+            onPress={() => {
+              setAsked(true);
+              form.save();
+            }}
+          >
+            {en.record.saveAndLeave}
+          </Button>
+        </>
+      }
+    />
   );
 }
 

@@ -18,7 +18,7 @@ import { merge as mergeFields } from "../conflict/merge.ts";
 import { argumentFields } from "./argumentFields.ts";
 import { variablesOf } from "./argumentValues.ts";
 import { errorsByField } from "./errorsByField.ts";
-import { focusField, partialInputs } from "./fieldEditors.ts";
+import { focusFirstError, partialInputs } from "./fieldEditors.ts";
 import {
   type FormValue,
   type FormValues,
@@ -248,8 +248,7 @@ export function useRecordForm({ entity, row, initial, onSaved }: FormOptions): R
 
   const showErrors = (byField: Record<string, string>) => {
     setErrors(byField);
-    const first = fields.find(({ name }) => byField[name] !== undefined);
-    if (first) focusField(first.name);
+    focusFirstError(fields, byField);
   };
 
   const set = (field: string, value: FormValue) => {

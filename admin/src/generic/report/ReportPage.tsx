@@ -20,7 +20,7 @@ import type { Rows } from "../list/useRows.ts";
 import { ArgumentFields } from "../record/ArgumentFields.tsx";
 import { variablesOf } from "../record/argumentValues.ts";
 import { errorsByField } from "../record/errorsByField.ts";
-import { focusField, partialInputs } from "../record/fieldEditors.ts";
+import { focusFirstError, partialInputs } from "../record/fieldEditors.ts";
 import { ActionsMenu } from "../record/ActionsMenu.tsx";
 import { FormProblem } from "../record/FormProblem.tsx";
 import { type FormValues, fromAddressText, toAddressText } from "../record/values.ts";
@@ -90,8 +90,7 @@ function ReportContent({ report, entity }: ReportContentProps): ReactNode {
   );
   const errors = { ...Object.fromEntries(unedited), ...refused.byField, ...wrong };
   useEffect(() => {
-    const first = fields.find(({ name }) => errors[name] !== undefined);
-    if (first) focusField(first.name);
+    focusFirstError(fields, errors);
     // Only when other messages appear.
   }, [wrong, error]);
 
