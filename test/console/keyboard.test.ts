@@ -146,6 +146,30 @@ test("Tab leaves the query as it was typed", async () => {
   });
 });
 
+test("the query box says why its query is refused", async () => {
+  await journey({}, async ({ page, open, expectProblem }) => {
+    expectProblem("nme");
+    await open("/products?q=nme:x");
+    const box = page.locator(".cm-content[aria-invalid=true]");
+    await box.waitFor();
+    const id = await box.getAttribute("aria-describedby");
+    expect(await page.locator(`[id="${id}"]`).innerText()).toContain("`nme` is not a field");
+  });
+});
+
+test("the themes are choices, of which one is chosen", async () => {
+  await journey({}, async ({ page, open, expectAccessible }) => {
+    await open("/products");
+    await page.getByRole("button", { name: /^Account/ }).press("Enter");
+    await page.getByRole("menuitemradio", { name: "System", checked: true }).waitFor();
+    await page.getByRole("menuitemradio", { name: "Dark" }).press("Enter");
+    await page.locator("html[data-theme=dark]").waitFor();
+    await page.getByRole("button", { name: /^Account/ }).press("Enter");
+    await page.getByRole("menuitemradio", { name: "Dark", checked: true }).waitFor();
+    await expectAccessible();
+  });
+});
+
 test("the skip link is the first stop of a page without a list", async () => {
   await journey({}, async ({ page, open }) => {
     await open("/report/handbookContents");

@@ -79,7 +79,7 @@ test.each([
     code: exitCode,
     output: [
       'The database refuses the login: password authentication failed for user "office_owner"',
-      "Check the login's name and password; `npm run db:migrate` sets the passwords of office_server and office_worker",
+      "Check the user and the password in the address. The passwords of office_server and office_worker are set by `npm run db:migrate`, which takes an owner or administrator of your own",
       "",
     ].join("\n"),
   });

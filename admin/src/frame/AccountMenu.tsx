@@ -1,6 +1,6 @@
 import { useNavigate } from "@tanstack/react-router";
 import type { ReactNode } from "react";
-import { Menu, MenuItem, Popover, Separator } from "react-aria-components";
+import { Menu, MenuItem, MenuSection, Popover, Separator } from "react-aria-components";
 import { ask } from "../api/ask.ts";
 import { logoutDocument } from "../api/documents.ts";
 import { useEntities } from "../meta/EntitiesContext.ts";
@@ -69,12 +69,28 @@ export function AccountMenu({
           </MenuItem>
         )}
         {profile && <Separator />}
-        {themes.map((shown) => (
-          <MenuItem key={shown} id={shown} className="menu-item" textValue={en.frame.themes[shown]}>
-            {en.frame.themes[shown]}
-            {shown === theme && <span className="dim">✓</span>}
-          </MenuItem>
-        ))}
+        <MenuSection
+          aria-label={en.frame.theme}
+          selectionMode="single"
+          disallowEmptySelection
+          selectedKeys={[theme]}
+        >
+          {themes.map((shown) => (
+            <MenuItem
+              key={shown}
+              id={shown}
+              className="menu-item"
+              textValue={en.frame.themes[shown]}
+            >
+              {en.frame.themes[shown]}
+              {shown === theme && (
+                <span className="dim" aria-hidden="true">
+                  ✓
+                </span>
+              )}
+            </MenuItem>
+          ))}
+        </MenuSection>
         <Separator />
         <MenuItem id="keys" className="menu-item" textValue={en.frame.keys}>
           {en.frame.keys}

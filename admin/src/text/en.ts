@@ -37,6 +37,7 @@ export const en = {
     account: "Account",
     profile: "My profile",
     logOut: "Log out",
+    theme: "Theme",
     themes: { system: "System", light: "Light", dark: "Dark" },
     search: "Search",
     keys: "Keyboard",
@@ -119,7 +120,7 @@ export const en = {
     sortBy: (title: string) => `Sort by ${title}`,
     notSorted: (title: string) => `Rows cannot be sorted by ${title}`,
     sorted: (title: string, direction: "ascending" | "descending") =>
-      `sorted by ${title}, ${direction}`,
+      `, sorted by ${title}, ${direction}`,
     select: (name: string) => (name === "" ? "Select" : `Select ${name}`),
     selectAll: "Select all that match",
     failed: "The list could not be loaded",

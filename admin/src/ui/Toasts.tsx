@@ -36,6 +36,8 @@ function removeToast(id: number): void {
   clearTimeout(timers.get(id)?.timer);
   timers.delete(id);
   toasts.set(toasts.get().filter((toast) => toast.id !== id));
+  // Browsers report neither the pointer nor the focus as gone with a removed element.
+  hold(false);
 }
 
 /** Removes a message. What was to happen at its end happens now. */
@@ -97,7 +99,6 @@ export function Toasts(): ReactNode {
   const before = useRef<Element | null>(null);
   const leave = (act: () => void) => {
     act();
-    hold(false);
     if (before.current instanceof HTMLElement && before.current.isConnected) before.current.focus();
   };
   return (

@@ -82,7 +82,12 @@ export function History({
         {withRows(changes, row).map(({ change, before, after }, index) => (
           <li key={change.id}>
             <p>
-              <time dateTime={change.at} title={formatTime(change.at)} className="dim">
+              <time
+                id={`change-${change.id}`}
+                dateTime={change.at}
+                title={formatTime(change.at)}
+                className="dim"
+              >
                 {formatAgo(change.at)}
               </time>{" "}
               {describeChange(change, index < changes.length - 1 || history.hasNextPage)}
@@ -95,6 +100,7 @@ export function History({
                 {change.changes.map((item) => (
                   <Change
                     key={item.field}
+                    describedBy={`change-${change.id}`}
                     {...{ entity, change: item, rows: { before, after }, onRestore }}
                   />
                 ))}
@@ -161,9 +167,12 @@ function Change({
   entity,
   change: { field: name, before, after, isRestorable },
   rows,
+  describedBy,
   onRestore,
 }: {
   entity: Entity;
+  /** The id of the element with the time of the change. */
+  describedBy: string;
   change: FieldChange;
   rows: { before: PastRow; after: PastRow };
   onRestore: HistoryProps["onRestore"];
@@ -180,6 +189,7 @@ function Change({
         <Button
           className="button button-quiet icon-button"
           aria-label={enRecord.history.putBack(title)}
+          aria-describedby={describedBy}
           onPress={() => onRestore(field, rows.before)}
         >
           <Icon name="revert" />

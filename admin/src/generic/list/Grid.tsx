@@ -81,17 +81,9 @@ export function Grid(props: GridProps): ReactNode {
   const id = useId();
   const [height] = useState(rowHeight);
   // The name of the first row, by which people know where they are.
+  const nameColumn = columns.findIndex(({ name }) => name === openedBy) + 1;
   const [current, setCurrentCell] = useState(
-    () =>
-      placeAt(props.placeKey) ?? {
-        row: 0,
-        column:
-          1 +
-          Math.max(
-            0,
-            columns.findIndex(({ name }) => name === openedBy),
-          ),
-      },
+    () => placeAt(props.placeKey) ?? { row: 0, column: Math.max(1, nameColumn) },
   );
   const setCurrent = (next: Place) => {
     setCurrentCell(next);

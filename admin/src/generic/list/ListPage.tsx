@@ -59,11 +59,11 @@ function columnsOf(entity: Entity, names: readonly string[]): EntityField[] {
   return columns.length > 0 ? columns : defaultColumns(entity);
 }
 
-/** How rows are sorted, for the column that shows it. */
-function sortedBy(columns: readonly EntityField[], order: readonly string[]): string[] {
+/** How the rows are sorted, after their number. */
+function sortedBy(columns: readonly EntityField[], order: readonly string[]): string {
   const field = columns.find((column) => directionOf(column, order) !== undefined);
   const direction = field && directionOf(field, order);
-  return direction ? [en.list.sorted(field.title, direction)] : [];
+  return direction ? en.list.sorted(field.title, direction) : "";
 }
 
 function List({ entity }: { entity: Entity }): ReactNode {
@@ -200,9 +200,7 @@ function List({ entity }: { entity: Entity }): ReactNode {
           <span role="status">
             {rows.total !== undefined &&
               !rows.isStale &&
-              [en.list.found(rows.total), ...(search.order ? sortedBy(columns, order) : [])].join(
-                ", ",
-              )}
+              `${en.list.found(rows.total)}${search.order === undefined ? "" : sortedBy(columns, order)}`}
           </span>
           <span role="status">{selected > 0 && en.frame.selected(selected)}</span>
         </>

@@ -187,6 +187,7 @@ export function QueryEditor({
   entity,
   text,
   error,
+  errorId,
   onApply,
   onLeave,
   handle,
@@ -313,11 +314,15 @@ export function QueryEditor({
       ),
       {
         effects: described.current.reconfigure(
-          EditorView.contentAttributes.of({ "aria-invalid": error ? "true" : "false" }),
+          EditorView.contentAttributes.of(
+            error
+              ? { "aria-invalid": "true", "aria-describedby": errorId }
+              : { "aria-invalid": "false" },
+          ),
         ),
       },
     );
-  }, [error]);
+  }, [error, errorId]);
 
   return (
     <div className="query-editor">

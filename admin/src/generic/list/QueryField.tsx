@@ -6,19 +6,21 @@ import type { QueryFieldProps } from "./queryFieldProps.ts";
 
 const loadQueryEditor = async () => (await import("./QueryEditor.tsx")).QueryEditor;
 
+type QueryBoxProps = Omit<QueryFieldProps, "errorId">;
+
 /** The query box: a plain input until the editor is loaded, and until the user stops typing in it. */
-export function QueryField(props: QueryFieldProps): ReactNode {
+export function QueryField(props: QueryBoxProps): ReactNode {
   const { error } = props;
   const id = useId();
   const [isTyping, setTyping] = useState(false);
   const QueryEditor = useLoaded(loadQueryEditor, true);
   const name = error ? suggestedName(error.message) : null;
   return (
-    <div className="query-field" role="search" aria-describedby={error ? id : undefined}>
+    <div className="query-field" role="search">
       {QueryEditor && !isTyping ? (
-        <QueryEditor {...props} />
+        <QueryEditor {...props} errorId={id} />
       ) : (
-        <PlainField {...props} onTyping={setTyping} />
+        <PlainField {...props} errorId={id} onTyping={setTyping} />
       )}
       {error && (
         <p className="query-problem" role="alert" id={id}>
@@ -37,6 +39,7 @@ interface PlainFieldProps extends QueryFieldProps {
 function PlainField({
   text,
   error,
+  errorId,
   onApply,
   onLeave,
   onTyping,
@@ -55,6 +58,7 @@ function PlainField({
       autoComplete="off"
       value={draft}
       aria-invalid={error !== null}
+      aria-describedby={error ? errorId : undefined}
       onChange={(event) => {
         onTyping(true);
         setDraft(event.target.value);

@@ -12,6 +12,8 @@ export interface QueryFieldProps {
   text: string;
   /** The error if the service rejected the query. */
   error: ApiError | null;
+  /** The id of the element with the message of the error. */
+  errorId: string;
   onApply: (text: string) => void;
   /** Called when the user leaves the field for the rows, with Escape or arrow down. */
   onLeave: () => void;
