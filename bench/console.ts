@@ -101,7 +101,7 @@ async function openList(
   await addSession(context, { url }, token);
   await context.addInitScript(`window.rowsMs = new Promise((resolve) => {
     new MutationObserver((_, observer) => {
-      if (!document.querySelector("[role=gridcell] .row-link")) return;
+      if (!document.querySelector(".grid-row .row-link")) return;
       observer.disconnect();
       requestAnimationFrame(() => resolve(performance.now()));
     }).observe(document, { childList: true, subtree: true });

@@ -171,6 +171,8 @@ describe("actions with arguments", () => {
       await page.getByText("Import ERP orders, done. Waiting already: No").waitFor();
       // The import waits, because no worker runs here.
       await page.getByRole("grid").getByText("Import").first().click();
+      // The list has a button of this name, too.
+      await page.getByRole("tab", { name: "Fields" }).waitFor();
       await page.getByRole("button", { name: "Actions" }).click();
       await page.getByRole("menuitem", { name: "Cancel ERP sync run" }).click();
       await page

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import type { Browser, Locator } from "playwright-core";
 import { launchBrowser } from "../helpers/console/browser.ts";
-import { takeFirstChoice, withJourney } from "../helpers/console/journey.ts";
+import { takeFirstChoice, withJourney, cells } from "../helpers/console/journey.ts";
 import type { TestDatabase } from "../helpers/database.ts";
 import { startOwnSqlService } from "../helpers/migration/ownSqlService.ts";
 import { type Service, loginWith } from "../helpers/service.ts";
@@ -266,7 +266,7 @@ describe("a table without console tags", () => {
     );
     await withJourney({ browser, service }, { token }, async ({ page, open }) => {
       await open(`/products/${rows[0]?.id}?tab=productPrices.productId`);
-      await page.getByRole("gridcell").getByText("129.50 DKK", { exact: true }).waitFor();
+      await cells(page).getByText("129.50 DKK", { exact: true }).waitFor();
       const heads = await page.getByRole("columnheader").allTextContents();
       expect(heads).toContain("Amount");
       expect(heads).not.toContain("Currency");
@@ -303,13 +303,13 @@ describe("a table without console tags", () => {
       async ({ page, open, expectProblem, expectAccessible }) => {
         // Any request to the other address would fail this test.
         expectProblem(`another origin: GET ${pictureOrigin}/poster.svg`);
-        const thumbnail = page.getByRole("gridcell").getByRole("img", { name });
+        const thumbnail = cells(page).getByRole("img", { name });
         const field = page.locator("[data-field=poster]");
         const picture = field.getByRole("img", { name });
         await open("/tastings?cols=title,poster");
         expect(await widthOf(thumbnail)).toBeGreaterThan(0);
         await expectAccessible();
-        await page.getByRole("gridcell").getByText(name).click();
+        await cells(page).getByText(name).click();
         await picture.waitFor();
         await field.getByRole("textbox").fill(`${pictureOrigin}/poster.svg`);
         await page.locator(`img[src="${pictureOrigin}/poster.svg"]`).waitFor();
@@ -336,7 +336,7 @@ describe("a table without console tags", () => {
       // The name of the file fits into the column; the whole address is its title.
       const file = page.getByTitle(address).getByText("poster.svg", { exact: true });
       await file.waitFor();
-      await page.getByRole("gridcell").getByText(name).click();
+      await cells(page).getByText(name).click();
       await page.getByRole("link", { name: address }).waitFor();
       await database.pool.query("update tastings set poster = 'javascript:alert(1)'");
       await page.reload();
@@ -368,11 +368,11 @@ describe("a table without console tags", () => {
     const name = `Speaker ${id.slice(-8)}`;
     await withJourney({ browser, service }, { token }, async ({ page, open }) => {
       await open("/speakers");
-      await page.getByRole("gridcell").getByText(name).click();
+      await cells(page).getByText(name).click();
       await page.getByRole("heading", { level: 1, name }).waitFor();
       await open("/tastings?cols=title,speakerId");
-      await page.getByRole("gridcell").getByText(name).waitFor();
-      await page.getByRole("gridcell").getByText("Autumn evening").click();
+      await cells(page).getByText(name).waitFor();
+      await cells(page).getByText("Autumn evening").click();
       const speaker = page.getByRole("combobox", { name: "Speaker" });
       await page.getByRole("button", { name: `Open ${name}` }).waitFor();
       expect(await speaker.inputValue()).toBe(name);
@@ -390,8 +390,8 @@ describe("a table without console tags", () => {
     await database.pool.query("update speakers set born_on = '1980-03-01'");
     await withJourney({ browser, service }, { token }, async ({ page, open }) => {
       await open("/tastings?cols=title,speakerId");
-      await page.getByRole("gridcell").getByText("1 Mar 1980", { exact: true }).waitFor();
-      await page.getByRole("gridcell").getByText("Autumn evening").click();
+      await cells(page).getByText("1 Mar 1980", { exact: true }).waitFor();
+      await cells(page).getByText("Autumn evening").click();
       await page.getByRole("button", { name: "Open 1 Mar 1980" }).waitFor();
       const speaker = page.getByRole("combobox", { name: "Speaker" });
       expect(await speaker.inputValue()).toBe("1 Mar 1980");
@@ -401,7 +401,7 @@ describe("a table without console tags", () => {
   test("keeps the choices of a reference beside its field when the page scrolls", async () => {
     await withJourney({ browser, service }, { token, height: 420 }, async ({ page, open }) => {
       await open("/tastings");
-      await page.getByRole("gridcell").getByText("Autumn evening").click();
+      await cells(page).getByText("Autumn evening").click();
       const speaker = page.getByRole("combobox", { name: "Speaker" });
       const choices = page.getByRole("listbox");
       const top = async () => (await speaker.boundingBox())?.y ?? Number.NaN;
@@ -463,7 +463,7 @@ describe("a table without console tags", () => {
       });
       await database.pool.query("insert into speakers (name) values ('Paris Ek'), ('Ria Pario')");
       await open("/tastings");
-      await page.getByRole("gridcell").getByText("Autumn evening").click();
+      await cells(page).getByText("Autumn evening").click();
       const speaker = page.getByRole("combobox", { name: "Speaker" });
       await speaker.fill("par");
       const paris = page.getByRole("option", { name: "Paris Ek" });
@@ -483,7 +483,7 @@ describe("a table without console tags", () => {
     await withJourney({ browser, service }, { token }, async ({ page, open, expectProblem }) => {
       expectProblem("mutation Update");
       await open("/tastings");
-      await page.locator("[role=gridcell]").getByText("Autumn evening").click();
+      await cells(page).getByText("Autumn evening").click();
       const record = page.getByRole("main");
       await record.getByRole("textbox", { name: "Guest count" }).fill("2000");
       await record.getByRole("textbox", { name: "Fee" }).fill("5");
@@ -509,7 +509,7 @@ describe("a table without console tags", () => {
       );
     await withJourney({ browser, service }, { token }, async ({ page, open }) => {
       await open("/tastings");
-      await page.locator("[role=gridcell]").getByText("Autumn evening").click();
+      await cells(page).getByText("Autumn evening").click();
       const record = page.getByRole("main");
       const glass = record.getByRole("combobox", { name: "Glass" });
       await glass.focus();
@@ -536,7 +536,7 @@ describe("a table without console tags", () => {
         const hidden = page.getByText("not visible to you", { exact: true });
         const expectNoId = async () => expect(await page.content()).not.toContain(host);
         await open("/tastings");
-        await page.getByRole("gridcell").filter({ has: hidden }).waitFor();
+        await cells(page).filter({ has: hidden }).waitFor();
         const hint = page.getByTitle("That needs the permission users.read.");
         expect(await hint.count()).toBe(1);
         await expectNoId();

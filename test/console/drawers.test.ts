@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import type { Browser, Locator } from "playwright-core";
 import { launchBrowser } from "../helpers/console/browser.ts";
-import { withJourney } from "../helpers/console/journey.ts";
+import { withJourney, cells } from "../helpers/console/journey.ts";
 import { type Service, startService } from "../helpers/service.ts";
 import { waitFor } from "../helpers/waitFor.ts";
 
@@ -42,7 +42,7 @@ describe("a drawer", () => {
   test("closes when its button is pressed while the row arrives", async () => {
     await withJourney({ browser, service }, { token }, async ({ page, open }) => {
       await open("/products");
-      await page.getByRole("gridcell").getByText("Wine 1", { exact: true }).waitFor();
+      await cells(page).getByText("Wine 1", { exact: true }).waitFor();
       const arrival = Promise.withResolvers<undefined>();
       await page.route("**/graphql", async (route) => {
         if (/query Record\b/.test(route.request().postData() ?? "")) await arrival.promise;
@@ -100,7 +100,7 @@ describe("rows below another row", () => {
       await page.getByRole("gridcell", { name: "129.50" }).waitFor();
       expect(await prices()).toEqual([{ type: "retail", currency: "DKK", amount: "129.50" }]);
 
-      await page.getByRole("gridcell").getByText("retail").click();
+      await cells(page).getByText("retail").click();
       const price = page.getByRole("dialog", { name: "Product price" });
       await price.getByRole("textbox", { name: "Amount" }).fill("135");
       await page.keyboard.press("ControlOrMeta+s");
@@ -184,7 +184,7 @@ describe("rows below another row", () => {
   test("are discarded only after confirmation", async () => {
     await withJourney({ browser, service }, { token }, async ({ page, open, expectAccessible }) => {
       await open("/products?order=NAME_ASC");
-      await page.getByRole("gridcell").getByText("Wine 1").click();
+      await cells(page).getByText("Wine 1").click();
       await page.getByRole("tab", { name: "Images" }).click();
       await page.getByRole("button", { name: "New product image" }).click();
       const made = page.getByRole("dialog", { name: "New product image" });
@@ -218,7 +218,7 @@ describe("rows below another row", () => {
     const critic = await service.login(["reviewers.read", "reviewers.create"]);
     await withJourney({ browser, service }, { token: critic.token }, async ({ page, open }) => {
       await open("/reviewers");
-      await page.getByRole("gridcell").getByText("Guide").click();
+      await cells(page).getByText("Guide").click();
       await page.getByRole("tab", { name: "Ratings" }).click();
       const grid = page.getByRole("grid");
       await grid.getByRole("gridcell", { name: "1900" }).first().waitFor();
@@ -261,7 +261,7 @@ describe("keys in a drawer", () => {
   test("act on its row and not on the page below", async () => {
     await withJourney({ browser, service }, { token }, async ({ page, open }) => {
       await open("/products?order=NAME_ASC");
-      await page.getByRole("gridcell").getByText("Wine 1").waitFor();
+      await cells(page).getByText("Wine 1").waitFor();
       await page.getByRole("grid").focus();
       await page.keyboard.press("Space");
       const drawer = page.getByRole("dialog");

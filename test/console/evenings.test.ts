@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import type { Browser } from "playwright-core";
 import { insertApiToken } from "../helpers/apiToken.ts";
 import { launchBrowser } from "../helpers/console/browser.ts";
-import { withJourney } from "../helpers/console/journey.ts";
+import { withJourney, cells } from "../helpers/console/journey.ts";
 import type { TestDatabase } from "../helpers/database.ts";
 import { startOwnSqlService } from "../helpers/migration/ownSqlService.ts";
 import type { Service } from "../helpers/service.ts";
@@ -56,7 +56,7 @@ test("a new row starts with the table's JSON, and an error of a domain is at its
 test("a row whose id is a number opens from its list, with its related rows", async () => {
   await withJourney({ browser, service }, { token }, async ({ page, open }) => {
     await open("/tastingVenues");
-    await page.getByRole("gridcell").getByText("Vault").click();
+    await cells(page).getByText("Vault").click();
     await page.getByRole("heading", { level: 1, name: "Vault" }).waitFor();
     await page.getByRole("tab", { name: "Tastings" }).click();
     await page.getByText("No tastings").waitFor();
@@ -66,7 +66,7 @@ test("a row whose id is a number opens from its list, with its related rows", as
 test("a list shows no bytes, and the title of its sorted number in full", async () => {
   await withJourney({ browser, service }, { token }, async ({ page, open }) => {
     await open("/tastingVenues?order=NUMBER_DESC");
-    await page.getByRole("gridcell").getByText("Vault").waitFor();
+    await cells(page).getByText("Vault").waitFor();
     const titles = await page.getByRole("columnheader").allTextContents();
     expect(titles.filter((title) => title.trim() !== "")).toEqual(["Name", "Number"]);
     const title = page.locator("[aria-sort=descending] .text");
@@ -88,7 +88,7 @@ test("a table with a required range offers no form for a new row", async () => {
 test("a computed field with a place joins the columns of a list", async () => {
   await withJourney({ browser, service }, { token }, async ({ page, open }) => {
     await open("/tastings");
-    await page.getByRole("gridcell").getByText("0 tickets").waitFor();
+    await cells(page).getByText("0 tickets").waitFor();
     const titles = await page.getByRole("columnheader").allTextContents();
     const shown = titles.map((title) => title.trim()).filter((title) => title !== "");
     expect(shown).toEqual(["Title", "Ticket count", "Venue", "Code", "Points"]);
@@ -102,7 +102,7 @@ test("a text with a default does not name a row", async () => {
   const id = rows[0]?.id ?? "";
   await withJourney({ browser, service }, { token }, async ({ page, open }) => {
     await open("/tastingTickets");
-    await page.getByRole("gridcell").getByText("Nebbiolo night").click();
+    await cells(page).getByText("Nebbiolo night").click();
     await page.getByRole("heading", { level: 1, name: `Tasting ticket ${id.slice(-8)}` }).waitFor();
   });
 });

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import type { Browser } from "playwright-core";
 import { launchBrowser } from "../helpers/console/browser.ts";
-import { withJourney } from "../helpers/console/journey.ts";
+import { withJourney, cells } from "../helpers/console/journey.ts";
 import { type Service, startService } from "../helpers/service.ts";
 import { waitFor } from "../helpers/waitFor.ts";
 
@@ -57,9 +57,9 @@ describe("a page whose script is missing, as after an update", () => {
       const { page, open, expectProblem, expectAccessible } = journey;
       expectProblem("404 GET /admin/assets/");
       await open("/products");
-      await page.getByRole("gridcell").getByText("Barolo").waitFor();
+      await cells(page).getByText("Barolo").waitFor();
       await page.route("**/assets/RecordPage-*.js", (route) => route.fulfill({ status: 404 }));
-      await page.getByRole("gridcell").getByText("Barolo").click();
+      await cells(page).getByText("Barolo").click();
       await page.getByRole("heading", { name: "This page could not be loaded" }).waitFor();
       await expectAccessible();
       await page.unroute("**/assets/RecordPage-*.js");
@@ -77,9 +77,9 @@ describe("a page whose script is missing, as after an update", () => {
         failures++ === 0 ? route.abort() : route.continue(),
       );
       await open("/products");
-      await page.getByRole("gridcell").getByText("Barolo").waitFor();
+      await cells(page).getByText("Barolo").waitFor();
       await waitFor("the failure", () => failures === 1);
-      await page.getByRole("gridcell").getByText("Barolo").click();
+      await cells(page).getByText("Barolo").click();
       await page.getByRole("heading", { level: 1, name: "Barolo" }).waitFor();
       expect(failures).toBe(2);
     });
@@ -91,12 +91,12 @@ describe("a page whose script is missing, as after an update", () => {
       expectProblem("404 GET /admin/assets/");
       await page.route("**/assets/KeysDialog-*.js", (route) => route.fulfill({ status: 404 }));
       await open("/products");
-      await page.getByRole("gridcell").getByText("Barolo").waitFor();
+      await cells(page).getByText("Barolo").waitFor();
       await page.getByRole("grid").focus();
       await page.keyboard.press("?");
       await page.getByText("A part of the console could not be loaded").waitFor();
       await page.getByRole("status").getByRole("button", { name: "Reload" }).waitFor();
-      await page.getByRole("gridcell").getByText("Barolo").waitFor();
+      await cells(page).getByText("Barolo").waitFor();
     });
   });
 });

@@ -1,7 +1,12 @@
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import type { Browser, Page } from "playwright-core";
 import { launchBrowser } from "../helpers/console/browser.ts";
-import { type JourneyOptions, type Journey, withJourney } from "../helpers/console/journey.ts";
+import {
+  type JourneyOptions,
+  type Journey,
+  withJourney,
+  cells,
+} from "../helpers/console/journey.ts";
 import { type Service, startService } from "../helpers/service.ts";
 import { waitFor } from "../helpers/waitFor.ts";
 
@@ -107,7 +112,7 @@ describe("a list", () => {
     await journey({ width: 320, height: 256 }, async ({ page, open }) => {
       await open("/products");
       await page.getByRole("grid").and(page.locator(":focus")).waitFor();
-      await page.getByRole("gridcell").getByText("Wine 01").waitFor();
+      await cells(page).getByText("Wine 01").waitFor();
       for (let row = 2; row <= 6; row++) {
         await press(page, "ArrowDown");
         const cell = page.locator(".grid-cell.is-current");

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import type { Browser, Page, Request, Route } from "playwright-core";
 import { insideSentence } from "../../src/text/insideSentence.ts";
 import { launchBrowser } from "../helpers/console/browser.ts";
-import { tabTo, typeQuery, withJourney } from "../helpers/console/journey.ts";
+import { cells, tabTo, typeQuery, withJourney } from "../helpers/console/journey.ts";
 import { type Service, loginWith, startService } from "../helpers/service.ts";
 import { waitFor } from "../helpers/waitFor.ts";
 
@@ -286,9 +286,7 @@ describe("a long list", () => {
       expect(await page.getByRole("row").count()).toBeLessThan(80);
       const heads = await lefts(page, "[role=columnheader]");
       expect(heads.length).toBeGreaterThan(5);
-      expect(await lefts(page, `[aria-rowindex='${productCount - 10}'] [role=gridcell]`)).toEqual(
-        heads,
-      );
+      expect(await lefts(page, `[aria-rowindex='${productCount - 10}'] .grid-cell`)).toEqual(heads);
       await page.keyboard.press("ControlOrMeta+Home");
       await firstRow(page).getByText("Wine 000001").waitFor();
     });
@@ -570,10 +568,9 @@ test("rows of every list are found by name, and users without a name by their ad
   );
   await withJourney({ browser, service }, { token }, async ({ page, open }) => {
     await open("/users?q=quist");
-    await page.getByRole("gridcell", { name: "quist@wine.example", exact: true }).first().waitFor();
-    expect(
-      await page.getByRole("gridcell", { name: "quist@wine.example", exact: true }).count(),
-    ).toBe(2);
+    const addresses = cells(page).getByText("quist@wine.example");
+    await addresses.first().waitFor();
+    expect(await addresses.count()).toBe(2);
     await page.keyboard.press("ControlOrMeta+k");
     await page.getByRole("dialog").waitFor();
     await page.keyboard.type("quist");

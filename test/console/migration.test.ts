@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import type { Browser, Page } from "playwright-core";
 import { launchBrowser } from "../helpers/console/browser.ts";
-import { tabTo, typeQuery, withJourney } from "../helpers/console/journey.ts";
+import { tabTo, typeQuery, withJourney, cells } from "../helpers/console/journey.ts";
 import { createDatabase } from "../helpers/database.ts";
 import type { TestDatabase } from "../helpers/database.ts";
 import { type DevService, startDevService } from "../helpers/dev/devService.ts";
@@ -132,7 +132,7 @@ describe("a table that a migration adds", () => {
       await at.getByRole("option", { name: /Suppliers/ }).waitFor();
       await at.keyboard.press("Enter");
       await heading(at, "Suppliers").waitFor();
-      await at.getByRole("gridcell").first().waitFor();
+      await cells(at).first().waitFor();
       await tabTo(at.getByRole("grid"));
       await at.keyboard.press("Enter");
       await heading(at, "Établissements Durand").waitFor();

@@ -72,7 +72,7 @@ const heading = (page: Page, name: string) => page.getByRole("heading", { level:
 /** Waits for a list; returns whether it has rows. */
 async function openList(page: Page, { title }: Entity): Promise<boolean> {
   await heading(page, title).waitFor();
-  await page.locator("[role=gridcell] .text, .empty").first().waitFor();
+  await page.locator(":is([role=gridcell], [role=rowheader]) .text, .empty").first().waitFor();
   return (await page.locator("[role=gridcell]").count()) > 0;
 }
 
@@ -137,7 +137,7 @@ describe("every page", () => {
         await opened.first().waitFor({ state: "detached" });
       };
       await open("/products");
-      await page.locator("[role=gridcell] .text").first().waitFor();
+      await page.locator(":is([role=gridcell], [role=rowheader]) .text").first().waitFor();
       await page.getByRole("button", { name: "Columns" }).click();
       await look(page.getByRole("dialog", { name: "Shown columns" }));
       await page.getByRole("button", { name: /^Account/ }).click();
@@ -162,7 +162,7 @@ describe("every page", () => {
       await page.keyboard.press("Escape");
       await page.getByRole("dialog").waitFor({ state: "detached" });
       await open("/users");
-      await page.locator("[role=gridcell] .text").first().waitFor();
+      await page.locator(":is([role=gridcell], [role=rowheader]) .text").first().waitFor();
       await page.getByRole("grid").focus();
       await page.keyboard.press("Enter");
       await page.getByRole("button", { name: "Actions" }).click();
@@ -201,7 +201,10 @@ describe("every page", () => {
         for (const address of ["", "/products", "/campaigns", "/users", "/campaigns/new"]) {
           await open(address);
           await page.locator("h1").waitFor();
-          await page.locator("[role=gridcell] .text, .card, .empty").first().waitFor();
+          await page
+            .locator(":is([role=gridcell], [role=rowheader]) .text, .card, .empty")
+            .first()
+            .waitFor();
           // The choices of the first field are open.
           if (address.endsWith("/new"))
             await page.getByRole("listbox").getByRole("option").first().waitFor();
@@ -211,7 +214,7 @@ describe("every page", () => {
           expect({ address, covered: await covered(page) }).toEqual({ address, covered: [] });
         }
         await open("/products");
-        await page.locator("[role=gridcell] .text").first().waitFor();
+        await page.locator(":is([role=gridcell], [role=rowheader]) .text").first().waitFor();
         await page.getByRole("grid").focus();
         await page.keyboard.press("Enter");
         await page.getByRole("tab", { name: "Fields" }).waitFor();

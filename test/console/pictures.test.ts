@@ -97,7 +97,7 @@ describe.each(looks)("in the look %s", (look, options, [mine, theirs]) => {
       await page.getByRole("link", { name: /\d/ }).first().waitFor();
       await picture(journey, "today");
       await open("/products");
-      await page.locator("[role=gridcell] .text").first().waitFor();
+      await page.locator(":is([role=gridcell], [role=rowheader]) .text").first().waitFor();
       await page.locator(".cm-content").waitFor();
       await picture(journey, "list");
       await page.keyboard.press("ControlOrMeta+k");
@@ -121,7 +121,7 @@ describe.each(looks)("in the look %s", (look, options, [mine, theirs]) => {
       await page.getByRole("listbox").waitFor({ state: "detached" });
       await picture(journey, "new");
       await open("/report/freeResources?from=2027-03-15T09:00Z&to=2027-03-15T12:00Z&kind=ROOM");
-      await page.locator("[role=gridcell] .text").first().waitFor();
+      await page.locator(":is([role=gridcell], [role=rowheader]) .text").first().waitFor();
       await picture(journey, "report");
       await open("/campaigns");
       await page.getByText("No campaigns yet").waitFor();

@@ -522,7 +522,7 @@ test("a new mapping rule queues the re-import of orders if its box is checked", 
     await page.getByRole("heading", { name: "GIFT CARD", level: 1 }).waitFor();
     await open("/erpSyncRuns");
     await page.getByText("1 row found").waitFor();
-    await page.getByRole("gridcell", { name: "Recheck", exact: true }).waitFor();
+    await page.getByRole("rowheader", { name: "Recheck" }).waitFor();
   });
   await pool.query("delete from erp_mapping_rules where key in ('VOUCHER', 'GIFT CARD')");
 });
@@ -542,12 +542,12 @@ test("related rows are narrowed by the default query of their list until it is u
   await withJourney({ browser, service }, { token }, async ({ page, open, expectAccessible }) => {
     await open(`/resources/${rows[0]?.id}`);
     await page.getByRole("tab", { name: "Bookings" }).click();
-    await page.getByRole("gridcell", { name: "Coming tasting", exact: true }).waitFor();
-    expect(await page.getByRole("gridcell", { name: "Past tasting", exact: true }).count()).toBe(0);
+    await page.getByRole("rowheader", { name: "Coming tasting" }).waitFor();
+    expect(await page.getByRole("rowheader", { name: "Past tasting" }).count()).toBe(0);
     await expectAccessible();
     await page.getByRole("checkbox", { name: "Only endsAt:>=today" }).uncheck();
-    await page.getByRole("gridcell", { name: "Past tasting", exact: true }).waitFor();
-    await page.getByRole("gridcell", { name: "Coming tasting", exact: true }).waitFor();
+    await page.getByRole("rowheader", { name: "Past tasting" }).waitFor();
+    await page.getByRole("rowheader", { name: "Coming tasting" }).waitFor();
   });
 });
 

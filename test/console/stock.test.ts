@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import type { Browser, Page, Request } from "playwright-core";
 import { launchBrowser } from "../helpers/console/browser.ts";
-import { takeFirstChoice, typeQuery, withJourney } from "../helpers/console/journey.ts";
+import { takeFirstChoice, typeQuery, withJourney, cells } from "../helpers/console/journey.ts";
 import type { TestDatabase } from "../helpers/database.ts";
 import { startOwnSqlService } from "../helpers/migration/ownSqlService.ts";
 import type { Service } from "../helpers/service.ts";
@@ -59,10 +59,10 @@ describe("lists", () => {
   test("show numbers with their units in full, and rows that are named by a time", async () => {
     await withJourney({ browser, service }, { token }, async ({ page, open }) => {
       await open("/stockCounts");
-      await page.getByRole("gridcell").getByText("124,188 bottles", { exact: true }).waitFor();
+      await cells(page).getByText("124,188 bottles", { exact: true }).waitFor();
       expect(await cutTexts(page, ".is-number")).toEqual([]);
       // The count that the later one corrects.
-      const corrected = page.locator("[aria-rowindex='2'] [role=gridcell]").nth(3);
+      const corrected = cells(page.locator("[aria-rowindex='2']")).nth(3);
       expect(await corrected.textContent()).toMatch(/^20 Nov 2026, \d\d:30$/);
     });
   });
@@ -73,7 +73,7 @@ describe("lists", () => {
     await price(9_876_543_210.5);
     await withJourney({ browser, service }, { token }, async ({ page, open }) => {
       await open("/priceAgreements?q=");
-      await page.getByRole("gridcell").getByText("9,876,543,210.50").waitFor();
+      await cells(page).getByText("9,876,543,210.50").waitFor();
       expect(await cutTexts(page, ".is-number")).toEqual([]);
     });
     await price(99.5);
@@ -105,7 +105,7 @@ describe("lists", () => {
   test("show an amount with its currency once", async () => {
     await withJourney({ browser, service }, { token }, async ({ page, open }) => {
       await open("/warehouses");
-      await page.getByRole("gridcell").getByText("18,500.00 DKK", { exact: true }).waitFor();
+      await cells(page).getByText("18,500.00 DKK", { exact: true }).waitFor();
       const heads = await page.getByRole("columnheader").allTextContents();
       expect(heads).toContain("Rent");
       expect(heads).not.toContain("Currency");
@@ -115,7 +115,7 @@ describe("lists", () => {
   test("of a key of two columns and of a view have no page for a row", async () => {
     await withJourney({ browser, service }, { token }, async ({ page, open }) => {
       await open("/stockLevels");
-      await page.getByRole("gridcell").getByText("600 bottles", { exact: true }).waitFor();
+      await cells(page).getByText("600 bottles", { exact: true }).waitFor();
       const [exported] = await Promise.all([
         page.waitForRequest((request) => request.postData()?.includes("createListExport") === true),
         (async () => {
@@ -128,7 +128,7 @@ describe("lists", () => {
       });
       await page.getByText("The export of stock levels has started").waitFor();
       await open("/warehouseTotals");
-      await page.getByRole("gridcell").getByText("600 bottles", { exact: true }).waitFor();
+      await cells(page).getByText("600 bottles", { exact: true }).waitFor();
       expect(await page.getByRole("button", { name: /^New/ }).count()).toBe(0);
     });
   });
@@ -179,7 +179,7 @@ describe("a list with the tag @defaultQuery", () => {
   const query = "endsOn:>=today OR -endsOn:*";
   const box = (page: Page) => page.locator(".cm-content");
   const price = (page: Page, amount: number) =>
-    page.getByRole("gridcell").getByText(`${amount}.00 DKK`, { exact: true });
+    cells(page).getByText(`${amount}.00 DKK`, { exact: true });
 
   beforeAll(async () => {
     await database.pool.query(
@@ -292,7 +292,7 @@ test("the query box offers the fields of the warehouse that another one belongs 
     await page.keyboard.type('"Copenhagen harbour"');
     await page.keyboard.press("Enter");
     await page.getByText("1 row found").waitFor();
-    await page.getByRole("gridcell").getByText("Odense shop").waitFor();
+    await cells(page).getByText("Odense shop").waitFor();
   });
 });
 
@@ -300,7 +300,7 @@ test("the only row of a table without a list is made, changed and deleted in a t
   await withJourney({ browser, service }, { token }, async (journey) => {
     const { page, open, expectAccessible } = journey;
     await open("/warehouses");
-    await page.getByRole("gridcell").getByText("Copenhagen harbour").first().click();
+    await cells(page).getByText("Copenhagen harbour").first().click();
     await page.getByRole("tab", { name: "Lease" }).click();
     const add = page.getByRole("button", { name: "New lease" });
     await add.click();
@@ -308,7 +308,7 @@ test("the only row of a table without a list is made, changed and deleted in a t
     await drawer.getByLabel(/^Landlord/).fill("Port of Copenhagen");
     await page.keyboard.press("ControlOrMeta+s");
     await drawer.waitFor({ state: "detached" });
-    const landlord = page.getByRole("gridcell").getByText("Port of Copenhagen", { exact: true });
+    const landlord = cells(page).getByText("Port of Copenhagen", { exact: true });
     await landlord.waitFor();
     await add.waitFor({ state: "detached" });
     await expectAccessible();
@@ -316,7 +316,7 @@ test("the only row of a table without a list is made, changed and deleted in a t
     await landlord.click();
     await drawer.getByLabel(/^Notice months/).fill("6");
     await page.keyboard.press("ControlOrMeta+s");
-    await page.getByRole("gridcell").getByText("6 months", { exact: true }).waitFor();
+    await cells(page).getByText("6 months", { exact: true }).waitFor();
     const { rows } = await database.pool.query<{ id: string }>(
       "select id from wh_leases where notice_months = 6",
     );
@@ -382,7 +382,7 @@ describe("forms", () => {
     await withJourney({ browser, service }, { token }, async ({ page, open, expectProblem }) => {
       expectProblem("transferStock");
       await open("/warehouses");
-      await page.getByRole("gridcell").getByText("Copenhagen harbour").first().click();
+      await cells(page).getByText("Copenhagen harbour").first().click();
       await page.getByRole("button", { name: "Actions" }).waitFor();
       await page.keyboard.press(".");
       await page.getByRole("menuitem", { name: "Transfer stock" }).waitFor();
@@ -462,7 +462,7 @@ describe("the form of a new row", () => {
   test("asks before an argument is lost, also in a drawer", async () => {
     await withJourney({ browser, service }, { token }, async ({ page, open }) => {
       await open("/warehouses");
-      await page.getByRole("gridcell").getByText("Odense shop").click();
+      await cells(page).getByText("Odense shop").click();
       await page.getByRole("tab", { name: "Counts" }).click();
       await page.getByRole("button", { name: "New count" }).click();
       const form = page.getByRole("dialog", { name: "New count" });
@@ -476,7 +476,7 @@ describe("the form of a new row", () => {
       await form.getByLabel(/^Witness/).fill("Clara Holm");
       await page.keyboard.press("ControlOrMeta+s");
       await form.waitFor({ state: "detached" });
-      await page.getByRole("gridcell").getByText("23 bottles", { exact: true }).waitFor();
+      await cells(page).getByText("23 bottles", { exact: true }).waitFor();
     });
     const { rows } = await database.pool.query(
       "update wh_warehouses set is_open = true where code = 'OD01' returning notes",
@@ -492,7 +492,7 @@ test("the account and the link of the shown page are in view, however long the n
   ] as const)
     await withJourney({ browser, service }, { token, width, height }, async ({ page, open }) => {
       await open("/stockCounts");
-      await page.getByRole("gridcell").first().waitFor();
+      await cells(page).first().waitFor();
       if (width < 720) await page.getByRole("button", { name: "Menu" }).click();
       const navigation = page.getByRole("navigation").last();
       const account = navigation.getByRole("button", { name: /^Account/ });
@@ -511,7 +511,7 @@ test("a history shows an empty value as a dash, and the way back beside each cha
   );
   await withJourney({ browser, service }, { token, width: 360 }, async ({ page, open }) => {
     await open("/warehouses");
-    await page.getByRole("gridcell").getByText("Odense shop").click();
+    await cells(page).getByText("Odense shop").click();
     await page.getByRole("tab", { name: "History" }).click();
     const changes = page.locator(".history ul li");
     const website = changes.filter({ hasText: "Website" });
@@ -540,7 +540,7 @@ test("the tab of the address is in view in a narrow window", async () => {
 test("tabs do not move when one is chosen", async () => {
   await withJourney({ browser, service }, { token }, async ({ page, open }) => {
     await open("/warehouses");
-    await page.getByRole("gridcell").getByText("Copenhagen harbour").first().click();
+    await cells(page).getByText("Copenhagen harbour").first().click();
     const history = page.getByRole("tab", { name: "History" });
     await history.waitFor();
     const before = await history.boundingBox();

@@ -159,6 +159,11 @@ async function toWebp(browser: Browser, png: Buffer): Promise<Buffer> {
   }
 }
 
+/** The cells of the rows of a list; the name of a row is its header. */
+export function cells(within: Page | Locator): Locator {
+  return within.locator("[role=gridcell], [role=rowheader]");
+}
+
 /** Goes to the query box by its key and types at its end, which opens the choices. */
 export async function typeQuery(page: Page, text: string): Promise<void> {
   await page.locator(".cm-content").waitFor();

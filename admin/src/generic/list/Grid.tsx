@@ -322,7 +322,8 @@ export function Grid(props: GridProps): ReactNode {
                   className={`${cellClass(index === currentRow && currentColumn === place + 1)}${
                     layoutOf(field).isNumber === true ? " is-number" : ""
                   }${field.name === openedBy ? " is-name" : ""}`}
-                  role="gridcell"
+                  // Screen readers speak the name with each cell of another row.
+                  role={field.name === openedBy ? "rowheader" : "gridcell"}
                   aria-colindex={place + 2 - firstColumn}
                   aria-selected={firstColumn === 0 ? isSelected(row) : undefined}
                   data-column={place + 1}
