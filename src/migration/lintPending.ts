@@ -14,10 +14,28 @@ import type { SqlFile, Sources } from "./sources.ts";
 const withoutAllow = new Set(["syntax", "transaction", "allow"]);
 
 /**
- * Lints the migrations that a tenant does not have yet.
- * @throws Refusal with each problem, its line and its fix
+ * Lints the migrations that a tenant does not have yet, and the deployment's `logic`.
+ * @throws Refusal with each problem of both, its line and its fix
  */
-export async function lintPending(
+export async function lintSources(
+  client: pg.ClientBase,
+  tenant: string,
+  sources: Sources,
+  log: (line: string) => void,
+): Promise<void> {
+  const refusals: string[] = [];
+  for (const lint of [
+    () => lintPending(client, tenant, sources, log),
+    () => Promise.resolve(sources).then(lintLogic),
+  ])
+    await lint().catch((error: unknown) => {
+      if (!(error instanceof Refusal)) throw error;
+      refusals.push(error.message);
+    });
+  if (refusals.length > 0) throw new Refusal(refusals.join("\n"));
+}
+
+async function lintPending(
   client: pg.ClientBase,
   tenant: string,
   sources: Sources,

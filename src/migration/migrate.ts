@@ -92,9 +92,8 @@ export async function migrate(
     if (isChange) {
       // Files of another release change neither the queue nor the logins, which are outside the transaction below.
       await checkHistory(client, tenant, sources);
-      const { lintLogic, lintPending } = await import("./lintPending.ts");
-      lintLogic(sources);
-      await lintPending(client, tenant, sources, log);
+      const { lintSources } = await import("./lintPending.ts");
+      await lintSources(client, tenant, sources, log);
     }
     if (checkOnly && !isChange) {
       if (!state.made) throw new Refusal(noSchema(tenant));

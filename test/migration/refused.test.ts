@@ -543,6 +543,15 @@ describe("the migrate command", () => {
     expect(code).toBe(1);
   });
 
+  test("reports what the linter finds in migrations and in logic together", async () => {
+    await own.logic("cellars", "create table cellars (id uuid primary key);");
+    await own.migration("cellars", "alter table wine_types alter column name set not null;");
+    const { code, output } = await runMigrate(database.url, own.path);
+    expect(output).toContain("The new migrations break 1 rule");
+    expect(output).toContain("cellars.sql:1: `create table` belongs in a file of `migrations`");
+    expect(code).toBe(1);
+  });
+
   test.each([
     ["policy", "create policy wide on wine_types for select to office_api using (name = 'x')"],
     ["policy", "alter policy wine_types_read on wine_types using (name = 'x')"],
