@@ -23,26 +23,21 @@ export async function lintSources(
   sources: Sources,
   log: (line: string) => void,
 ): Promise<void> {
-  const refusals: string[] = [];
-  for (const lint of [
-    () => lintPending(client, tenant, sources, log),
-    () => Promise.resolve(sources).then(lintLogic),
-  ])
-    await lint().catch((error: unknown) => {
-      if (!(error instanceof Refusal)) throw error;
-      refusals.push(error.message);
-    });
-  if (refusals.length > 0) throw new Refusal(refusals.join("\n"));
+  const problems = [
+    ...(await pendingProblems(client, tenant, sources, log)),
+    ...logicProblems(sources),
+  ];
+  if (problems.length > 0) throw new Refusal(problems.join("\n"));
 }
 
-async function lintPending(
+async function pendingProblems(
   client: pg.ClientBase,
   tenant: string,
   sources: Sources,
   log: (line: string) => void,
-): Promise<void> {
+): Promise<string[]> {
   const pending = await pendingFiles(client, tenant, sources);
-  if (pending.size === 0) return;
+  if (pending.size === 0) return [];
   let known = emptySchema;
   const errors: string[] = [];
   const [product, ...own] = sources.migrations.map(({ files }) => files);
@@ -55,30 +50,33 @@ async function lintPending(
         else log(`WARNING: ${problem.file}:${problem.line}: ${problem.message}`);
     known = schemaAfter(file.text, known);
   }
-  if (errors.length > 0)
-    throw new Refusal(
-      [
+  return errors.length === 0
+    ? []
+    : [
         `The new migrations break ${errors.length} ${errors.length === 1 ? "rule" : "rules"}, nothing was changed:`,
         ...errors,
-      ].join("\n"),
-    );
+      ];
 }
 
 /**
  * Looks for statements in the deployment's `logic` that belong in a migration.
  * @throws Refusal with each of them, its line and its fix
  */
-export function lintLogic({ ownLogic }: Sources): void {
+export function lintLogic(sources: Sources): void {
+  const problems = logicProblems(sources);
+  if (problems.length > 0) throw new Refusal(problems.join("\n"));
+}
+
+function logicProblems({ ownLogic }: Sources): string[] {
   const lines = ownLogic.flatMap((file) =>
     misplacedStatements(file.text).flatMap(({ line, message }) => [
       `  - ${shownPath(file.path)}:${line}: ${message}`,
       `    > ${shownLine(file, line)}`,
     ]),
   );
-  if (lines.length > 0)
-    throw new Refusal(
-      ["`logic` changes more than it may, nothing was changed:", ...lines].join("\n"),
-    );
+  return lines.length === 0
+    ? []
+    : ["`logic` changes more than it may, nothing was changed:", ...lines];
 }
 
 async function pendingFiles(
