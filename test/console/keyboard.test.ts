@@ -113,6 +113,8 @@ describe("a list", () => {
       await open("/products");
       await page.getByRole("grid").and(page.locator(":focus")).waitFor();
       await cells(page).getByText("Wine 01").waitFor();
+      // The description is cut when its height is known, which moves the list.
+      await page.getByRole("button", { name: "More" }).waitFor();
       for (let row = 2; row <= 6; row++) {
         await press(page, "ArrowDown");
         const cell = page.locator(".grid-cell.is-current");
