@@ -59,7 +59,7 @@ async function pendingProblems(
 }
 
 /**
- * Looks for statements in the deployment's `logic` that belong in a migration.
+ * Looks for statements in the deployment's `logic` that do not belong there.
  * @throws Refusal with each of them, its line and its fix
  */
 export function lintLogic(sources: Sources): void {

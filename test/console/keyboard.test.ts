@@ -10,8 +10,8 @@ import {
 import { type Service, startService } from "../helpers/service.ts";
 import { waitFor } from "../helpers/waitFor.ts";
 
-// What people do who use no mouse, and what a screen reader is told. The browser's tree of accessibility decides: it leaves
-// out what a dialog hides.
+// The console with the keyboard alone, and its announcements to screen readers. Roles are read from the accessibility tree,
+// without the parts that an open dialog hides.
 
 let browser: Browser;
 let service: Service;
