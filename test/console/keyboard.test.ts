@@ -257,6 +257,8 @@ describe("the message of a deletion", () => {
       await press(page, "Enter");
       await page.getByRole("heading", { level: 1, name: "Bob Removed" }).waitFor();
       await isTold(page, "Bob Removed");
+      // Also takes the keys by which the page scrolls.
+      await page.locator(".page-body:focus").waitFor();
       await press(page, "Delete");
       await page.getByRole("heading", { level: 1, name: "Reviewers" }).waitFor();
       expect(new URL(page.url()).searchParams.get("q")).toBe("removed");

@@ -25,6 +25,8 @@ interface PageProps {
 }
 
 let lastPath: string | null = null;
+/** The path that the user went to within the console; null on the first page, which does not take the focus. */
+let wentTo: string | null = null;
 
 /**
  * Moves the focus from the link or the row that led here to the content, whose part that scrolls takes the keys.
@@ -57,8 +59,12 @@ export function Page({
   const path = useLocation({ select: ({ pathname }) => pathname });
   // Before the effects of the content: a grid takes the focus from here.
   useLayoutEffect(() => {
-    if (lastPath !== null && lastPath !== path) focusContent(main.current);
+    const isOther = lastPath !== null && lastPath !== path;
     lastPath = path;
+    if (isOther) wentTo = path;
+    // The page of a row is replaced when the row arrives, and the focus is lost with it.
+    const isReplaced = wentTo === path && document.activeElement === document.body;
+    if (isOther || isReplaced) focusContent(main.current);
   }, [path]);
   return (
     <main ref={main} className="page" id="content" tabIndex={-1}>
