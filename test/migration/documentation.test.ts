@@ -29,7 +29,7 @@ type Example = SqlExample | RequestExample;
 const changesEarlier = new Set(["logic/suppliers_search", "migrations/suppliers_country_code"]);
 
 const page = await readFile(join(import.meta.dirname, "../../docs/database.md"), "utf8");
-const reference = page.slice(page.indexOf("## Tags"), page.indexOf("## What is refused"));
+const [, reference = ""] = /^## Tags$(.*?)^## /ms.exec(page) ?? [];
 const examples: Example[] = [
   ...page.matchAll(
     /`db\/(migrations|logic)\/(?:NNNN_)?(\w+)\.sql`[^`]*\n\n```sql\n([^]*?)```(?:\n```text\n([^]*?)```)?|```graphql\n([^]*?)```\n```json\n([^]*?)```/g,
