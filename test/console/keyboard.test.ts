@@ -94,6 +94,15 @@ describe("a list", () => {
     });
   });
 
+  test("tells the new width of a column", async () => {
+    await journey({}, async ({ page, open }) => {
+      await open("/products");
+      await page.getByRole("grid").and(page.locator(":focus")).waitFor();
+      await press(page, "ArrowUp", "Shift+ArrowRight");
+      await isTold(page, "Name, 296 pixels wide");
+    });
+  });
+
   test("selects by Space in the first column, and tells how many rows are selected", async () => {
     await journey({}, async ({ page, open }) => {
       await open("/products");
@@ -174,6 +183,20 @@ test("the themes are choices, of which one is chosen", async () => {
     await page.getByRole("button", { name: /^Account/ }).press("Enter");
     await page.getByRole("menuitemradio", { name: "Dark", checked: true }).waitFor();
     await expectAccessible();
+  });
+});
+
+test("shortcuts work while a button that opens a menu or a dialog has the focus", async () => {
+  await journey({}, async ({ page, open }) => {
+    await open("/products");
+    await page.getByRole("grid").and(page.locator(":focus")).waitFor();
+    for (const name of ["Columns", "Export"]) {
+      await page.getByRole("button", { name }).focus();
+      await press(page, "ControlOrMeta+k");
+      await page.getByRole("dialog").waitFor();
+      await press(page, "Escape");
+      await page.getByRole("dialog").waitFor({ state: "detached" });
+    }
   });
 });
 
@@ -303,6 +326,28 @@ describe("a form", () => {
       await press(page, "Tab");
       await page.getByRole("listbox").waitFor({ state: "detached" });
       expect(await page.getByRole("dialog").count()).toBe(0);
+    });
+  });
+
+  test("keeps a name for which no row was chosen, and tells so when Tab or Enter leaves it", async () => {
+    // May not create wine types, whose form Enter would open.
+    const changing = await service.login(["products.read", "products.update"]);
+    const options = { token: changing.token };
+    await journey(options, async ({ page, open, expectAccessible }) => {
+      const { rows } = await service.database.pool.query<{ id: string }>("select id from products");
+      await open(`/products/${rows[0]?.id}`);
+      const field = page.locator("[data-field=wineTypeId]");
+      for (const key of ["Tab", "Enter"]) {
+        await field.locator("input").fill("zzzqq");
+        await press(page, key);
+        await isTold(page, "No row has been chosen for this text");
+        expect(await field.locator("input").inputValue()).toBe("zzzqq");
+        await field.locator("input[aria-invalid=true]").waitFor();
+        await expectAccessible();
+        await field.locator("input").fill("");
+        await field.getByRole("alert").waitFor({ state: "detached" });
+      }
+      await page.getByRole("button", { name: /^Save/, disabled: true }).waitFor();
     });
   });
 });

@@ -319,6 +319,44 @@ describe("a long list", () => {
     });
   });
 
+  test("tells the row that was loading when its cell was reached", async () => {
+    await withJourney({ browser, service }, { token }, async ({ page, open }) => {
+      await open("/products");
+      await firstRow(page).getByText("Wine 000001").waitFor();
+      await page.getByRole("grid").and(page.locator(":focus")).waitFor();
+      let release = () => {};
+      const released = new Promise<void>((resolve) => {
+        release = resolve;
+      });
+      await page.route("**/graphql", async (route) => {
+        await released;
+        await route.continue();
+      });
+      await page.keyboard.press("ControlOrMeta+End");
+      await page.locator(".grid-cell.is-current").getByText("Loading").waitFor();
+      release();
+      await page.getByRole("status").filter({ hasText: "Wine 020000" }).waitFor();
+    });
+  });
+
+  test("fits a column to its rows when its edge is clicked twice", async () => {
+    await withJourney({ browser, service }, { token }, async ({ page, open }) => {
+      await open("/products");
+      await firstRow(page).getByText("Wine 000001").waitFor();
+      const title = page.getByRole("columnheader", { name: "Name" });
+      const { width: before } = (await title.boundingBox()) ?? { width: 0 };
+      await title.locator(".grid-size").dblclick();
+      await waitFor("the column to be as wide as its texts", async () => {
+        const { width } = (await title.boundingBox()) ?? { width: 0 };
+        return width < before && width > 60;
+      });
+      const cut = await page.evaluate<number>(
+        "[...document.querySelectorAll('.grid-cell.is-name .text')].filter((text) => text.scrollWidth > text.clientWidth).length",
+      );
+      expect(cut).toBe(0);
+    });
+  });
+
   test("keeps search and order in its address, and Back returns to earlier queries", async () => {
     let address = "";
     await withJourney({ browser, service }, { token }, async ({ page, open }) => {
@@ -812,6 +850,21 @@ describe("the keys that ? lists", () => {
       await reach(page, (_row, at) => at === column + 1);
       await press(page, "ArrowLeft");
       await reach(page, (_row, at) => at === column);
+    },
+    "In a list: Shift ← →": async (page) => {
+      const title = page.getByRole("columnheader").locator("visible=true").nth(1);
+      const { width } = (await title.boundingBox()) ?? { width: 0 };
+      await press(page, "Home", "ArrowRight", "ArrowUp", "Shift+ArrowRight", "Shift+ArrowRight");
+      await waitFor(
+        "the column to be wider",
+        async () => (await title.boundingBox())?.width === width + 32,
+      );
+      await press(page, "Shift+ArrowLeft", "Shift+ArrowLeft");
+      await waitFor(
+        "the column to be as before",
+        async () => (await title.boundingBox())?.width === width,
+      );
+      await press(page, "ArrowDown");
     },
     "In a list: PgUp PgDn Home End": async (page) => {
       await press(page, "PageDown");

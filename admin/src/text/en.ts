@@ -117,6 +117,8 @@ export const en = {
     noMatch: "Nothing matches this query",
     /** Before the default query of a list. */
     only: "Only",
+    sizer: "Drag to change the width, click twice to fit the rows",
+    width: (title: string, pixels: number) => `${title}, ${pixels} pixels wide`,
     sortBy: (title: string) => `Sort by ${title}`,
     notSorted: (title: string) => `Rows cannot be sorted by ${title}`,
     sorted: (title: string, direction: "ascending" | "descending") =>

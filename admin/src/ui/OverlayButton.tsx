@@ -50,9 +50,12 @@ export function OverlayButton<Props extends object>({
         aria-haspopup={kind}
         aria-expanded={focus !== null}
         onPress={() => setFocus("first")}
-        onKeyDown={({ key }) => {
+        onKeyDown={(event) => {
+          const { key } = event;
           if (kind === "menu" && (key === "ArrowDown" || key === "ArrowUp"))
             setFocus(key === "ArrowDown" ? "first" : "last");
+          // The library would keep the shortcuts of the page from it.
+          else event.continuePropagation();
         }}
       >
         {children}

@@ -21,6 +21,7 @@ export const keyTable = [
       ["/", "the query"],
       ["↑ ↓ or j k", "rows, and above the first the titles, where Enter sorts"],
       ["← →", "cells"],
+      ["Shift ← →", "at a title: the width of its column"],
       ["PgUp PgDn Home End", "pages, first and last cell"],
       ["Ctrl Home, Ctrl End", "first and last row"],
       ["Enter", "open the row"],

@@ -1,16 +1,17 @@
-import { useMutation, useQuery } from "@tanstack/react-query";
+import { useIsMutating, useMutation, useQuery } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
-import { type ReactNode, useState } from "react";
-import { Button, Menu, MenuItem, MenuTrigger, Popover } from "react-aria-components";
+import type { ReactNode } from "react";
+import { Menu, MenuItem, Popover } from "react-aria-components";
 import { ask } from "../../api/ask.ts";
 import { listExportDocument, listTemplatesDocument } from "../../api/documents.ts";
 import { refetchRows } from "../../api/refetchRows.ts";
 import { type Entity, type EntityField, allRowsQuery, fieldOf } from "../../meta/entities.ts";
 import { useEntities } from "../../meta/EntitiesContext.ts";
 import { en } from "../../text/en.ts";
+import type { OverlayProps } from "../../ui/OverlayButton.tsx";
 import { showToast } from "../../ui/Toasts.tsx";
 
-interface ExportMenuProps {
+export interface ExportMenuProps {
   entity: Entity;
   columns: readonly EntityField[];
   query: string;
@@ -24,13 +25,12 @@ const formats = ["XLSX", "CSV", "JSONL"] as const;
 type Choice = { format: (typeof formats)[number] } | { templateId: string };
 
 /** Starts an export of the list's matching rows in its order, with its columns or with a template. */
-export function ExportMenu(props: ExportMenuProps): ReactNode {
-  const { entity, query, order, isOneRow } = props;
+export function ExportMenu(props: ExportMenuProps & OverlayProps): ReactNode {
+  const { entity, query, order, isOneRow, triggerRef, focus, onClose } = props;
   const columns = withCurrencies(entity, props.columns);
   const navigate = useNavigate();
   const { metadata } = useEntities();
-  const [isOpen, setIsOpen] = useState(false);
-  const templates = useTemplates(entity, isOpen).filter(({ kind }) => kind !== "FORM" || isOneRow);
+  const templates = useTemplates(entity).filter(({ kind }) => kind !== "FORM" || isOneRow);
   const templateEntity = metadata.entities.find(({ typeName }) => typeName === "ExportTemplate");
   // The form of a new template, with the columns of the list.
   const saveTemplate = ({ name }: Entity) =>
@@ -39,7 +39,10 @@ export function ExportMenu(props: ExportMenuProps): ReactNode {
       params: { entity: name },
       search: { entity: entity.name, kind: "TABLE", columns: templateColumns(columns) },
     });
-  const mutation = useMutation({
+  const mutationKey = ["export", entity.name];
+  const isStarting = useIsMutating({ mutationKey }) > 0;
+  const { mutate } = useMutation({
+    mutationKey,
     mutationFn: (choice: Choice) =>
       ask<{ job: { id: string; __typename: string } }>(
         listExportDocument,
@@ -71,46 +74,51 @@ export function ExportMenu(props: ExportMenuProps): ReactNode {
   });
   // The button stays enabled: disabled, it would lose the focus.
   const start = (choice: Choice) => {
-    if (!mutation.isPending) mutation.mutate(choice);
+    if (!isStarting) mutate(choice);
   };
   return (
-    <MenuTrigger onOpenChange={setIsOpen}>
-      <Button className="button">{en.list.export}</Button>
-      <Popover className="menu-popover" placement="bottom end">
-        <Menu aria-label={en.list.export}>
-          {formats.map((format) => (
-            <MenuItem
-              key={format}
-              className="menu-item"
-              textValue={en.list.formats[format]}
-              onAction={() => start({ format })}
-            >
-              {en.list.formats[format]}
-            </MenuItem>
-          ))}
-          {templateEntity?.canCreate && (
-            <MenuItem
-              className="menu-item"
-              textValue={en.list.saveTemplate}
-              onAction={() => saveTemplate(templateEntity)}
-            >
-              {en.list.saveTemplate}
-            </MenuItem>
-          )}
-          {/* Last, because they are loaded when the menu opens: no item moves under the pointer. */}
-          {templates.map(({ id, name }) => (
-            <MenuItem
-              key={id}
-              className="menu-item"
-              textValue={en.list.withTemplate(name)}
-              onAction={() => start({ templateId: id })}
-            >
-              {en.list.withTemplate(name)}
-            </MenuItem>
-          ))}
-        </Menu>
-      </Popover>
-    </MenuTrigger>
+    <Popover
+      className="menu-popover"
+      aria-label={en.list.export}
+      trigger="MenuTrigger"
+      triggerRef={triggerRef}
+      placement="bottom end"
+      isOpen
+      onOpenChange={onClose}
+    >
+      <Menu aria-label={en.list.export} autoFocus={focus} onClose={onClose}>
+        {formats.map((format) => (
+          <MenuItem
+            key={format}
+            className="menu-item"
+            textValue={en.list.formats[format]}
+            onAction={() => start({ format })}
+          >
+            {en.list.formats[format]}
+          </MenuItem>
+        ))}
+        {templateEntity?.canCreate && (
+          <MenuItem
+            className="menu-item"
+            textValue={en.list.saveTemplate}
+            onAction={() => saveTemplate(templateEntity)}
+          >
+            {en.list.saveTemplate}
+          </MenuItem>
+        )}
+        {/* Last, because they are loaded when the menu opens: no item moves under the pointer. */}
+        {templates.map(({ id, name }) => (
+          <MenuItem
+            key={id}
+            className="menu-item"
+            textValue={en.list.withTemplate(name)}
+            onAction={() => start({ templateId: id })}
+          >
+            {en.list.withTemplate(name)}
+          </MenuItem>
+        ))}
+      </Menu>
+    </Popover>
   );
 }
 
@@ -121,7 +129,7 @@ interface Template {
 }
 
 /** The export templates of a list; empty when the caller may not read them. */
-function useTemplates({ name }: Entity, isEnabled: boolean): readonly Template[] {
+function useTemplates({ name }: Entity): readonly Template[] {
   const { permissions } = useEntities().metadata.me;
   const { data } = useQuery({
     queryKey: ["rows", "templates", name],
@@ -131,7 +139,7 @@ function useTemplates({ name }: Entity, isEnabled: boolean): readonly Template[]
         { query: `entity:"${name}"` },
         { signal },
       ),
-    enabled: isEnabled && permissions.includes("exports.read"),
+    enabled: permissions.includes("exports.read"),
   });
   return data?.templates ?? [];
 }

@@ -139,6 +139,12 @@ export function Grid(props: GridProps): ReactNode {
   ].join(" ");
   const style: CSSProperties & Record<"--columns", string> = { "--columns": template };
 
+  const resize = (field: EntityField, by: number) => {
+    const width = Math.max(minWidth, (widths[field.name] ?? widthOf(field)) + by);
+    props.onWidth(field.name, width);
+    announce(en.list.width(field.title, width));
+  };
+
   const isSelected = (row: Row | undefined) =>
     selection === "all" || (row !== undefined && selection?.has(row.id) === true);
   const toggle = (row: Row | undefined) => {
@@ -197,12 +203,37 @@ export function Grid(props: GridProps): ReactNode {
     else if (right > box.scrollLeft + box.clientWidth) box.scrollLeft = right - box.clientWidth;
   }, [id, currentRow, currentColumn]);
 
+  const currentData = rows.rowAt(currentRow);
+  const isAwaited = useRef(false);
+  // Screen readers have read "Loading" in place of the cell.
+  useEffect(() => {
+    if (currentData === undefined) {
+      isAwaited.current = currentRow >= 0 && hasRows && document.activeElement === scroller.current;
+      return;
+    }
+    if (isAwaited.current) {
+      const field = columns[currentColumn - 1];
+      const name = nameIn(currentData, props);
+      announce(
+        field === undefined || field.name === openedBy
+          ? name
+          : `${name}, ${cellText(field, currentData)}`,
+      );
+    }
+    isAwaited.current = false;
+  });
+
   const onKeyDown = (event: KeyboardEvent) => {
     if (event.target !== scroller.current || event.altKey) return;
     const page = Math.max(1, Math.floor((scroller.current.clientHeight - height) / height) - 1);
     const isMod = event.ctrlKey || event.metaKey;
-    const row = rows.rowAt(currentRow);
+    const row = currentData;
     const isHead = currentRow < 0;
+    const side = (by: -1 | 1) => {
+      const field = columns[currentColumn - 1];
+      if (!event.shiftKey || !isHead) moveTo(currentRow, currentColumn + by);
+      else if (field !== undefined) resize(field, by * widthStep);
+    };
     const step = (to: number) => {
       if (event.shiftKey && !isHead && to >= 0) {
         anchor.current ??= currentRow;
@@ -216,8 +247,8 @@ export function Grid(props: GridProps): ReactNode {
     const actions: Record<string, (() => void) | undefined> = {
       ArrowDown: () => step(currentRow + 1),
       ArrowUp: () => step(currentRow - 1),
-      ArrowRight: () => moveTo(currentRow, currentColumn + 1),
-      ArrowLeft: () => moveTo(currentRow, currentColumn - 1),
+      ArrowRight: () => side(1),
+      ArrowLeft: () => side(-1),
       PageDown: () => step(currentRow + page),
       PageUp: () => step(Math.max(0, currentRow - page)),
       Home: () => (isMod ? moveTo(0, currentColumn, "start") : moveTo(currentRow, 0)),
@@ -360,6 +391,10 @@ const nameIn = (row: Row, { nameField, nameOf }: Pick<GridProps, "nameField" | "
 
 const cellClass = (isCurrent: boolean) => `grid-cell${isCurrent ? " is-current" : ""}`;
 
+/** The least width of a column, and by how much a key press changes it, in pixels. */
+const minWidth = 56;
+const widthStep = 16;
+
 function defaultWidth(field: EntityField, nameField: string): number {
   const { width, isNumber } = layoutOf(field);
   return field.name === nameField && isNumber !== true ? 280 : width;
@@ -462,6 +497,7 @@ function Head({
               </button>
             )}
             <Sizer
+              column={place + (selection === undefined ? 1 : 2)}
               width={widths[field.name] ?? widthOf(field)}
               onWidth={(width) => onWidth(field.name, width)}
             />
@@ -472,24 +508,50 @@ function Head({
   );
 }
 
-/** The draggable edge of a column. It has no keyboard control because the default widths suffice. */
-function Sizer({ width, onWidth }: { width: number; onWidth: (width: number) => void }) {
+interface SizerProps {
+  /** The `aria-colindex` of its cells. */
+  column: number;
+  width: number;
+  onWidth: (width: number) => void;
+}
+
+/** The draggable edge of a column; two clicks fit the column to its rows. The keyboard changes widths in the grid. */
+function Sizer({ column, width, onWidth }: SizerProps) {
   const start = useRef<{ x: number; width: number } | null>(null);
   return (
     <span
       className="grid-size"
       aria-hidden="true"
+      title={en.list.sizer}
       onPointerDown={(event) => {
         start.current = { x: event.clientX, width };
         event.currentTarget.setPointerCapture(event.pointerId);
       }}
       onPointerMove={(event) => {
-        if (!start.current) return;
-        onWidth(Math.max(56, Math.round(start.current.width + event.clientX - start.current.x)));
+        if (!start.current || event.clientX === start.current.x) return;
+        const moved = event.clientX - start.current.x;
+        onWidth(Math.max(minWidth, Math.round(start.current.width + moved)));
       }}
       onPointerUp={() => {
         start.current = null;
       }}
+      onDoubleClick={(event) => {
+        const grid = event.currentTarget.closest("[role=grid]");
+        const texts = grid?.querySelectorAll(`[aria-colindex="${column}"] .text`) ?? [];
+        onWidth(Math.max(minWidth, ...[...texts].map(fittingWidth)));
+      }}
     />
   );
+}
+
+/** The width of a cell that shows its whole text, in pixels. */
+function fittingWidth(text: Element): number {
+  const range = document.createRange();
+  range.selectNodeContents(text);
+  const cell = text.closest("[aria-colindex]");
+  const { paddingLeft = "", paddingRight = "" } = cell ? getComputedStyle(cell) : {};
+  // In a title, the arrow of the order.
+  const beside = text.nextElementSibling?.getBoundingClientRect().width ?? 0;
+  const around = Number.parseFloat(paddingLeft) + Number.parseFloat(paddingRight) + beside + 6;
+  return Math.ceil(range.getBoundingClientRect().width + around);
 }

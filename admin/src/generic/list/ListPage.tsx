@@ -94,10 +94,7 @@ function List({ entity }: { entity: Entity }): ReactNode {
   const isDeleted = useDeletedRows(entity.name);
 
   const mayExport =
-    permissions.includes("exports.create") &&
-    allRowsQuery(entity) !== null &&
-    (rows.total ?? 0) > 0;
-  const ExportMenu = useLoaded(loadExportMenu, mayExport);
+    permissions.includes("exports.create") && allRowsQuery(entity) !== null && rows.total !== 0;
   const hasActions = entity.actions.some(({ argument }) => argument === null);
   const ActionsMenu = useLoaded(loadActionsMenu, hasActions);
   const RecordDrawers = useLoaded(loadRecordDrawers, search.open !== undefined);
@@ -112,7 +109,10 @@ function List({ entity }: { entity: Entity }): ReactNode {
     [navigate],
   );
   const showColumns = (names: readonly string[] | undefined) => {
-    setListPreference(entity.name, names === undefined ? { columns: [] } : { columns: [...names] });
+    setListPreference(
+      entity.name,
+      names === undefined ? { columns: [], widths: {} } : { columns: [...names] },
+    );
     change({ cols: names?.join(",") ?? "" });
   };
   const apply = (text: string) => {
@@ -177,14 +177,21 @@ function List({ entity }: { entity: Entity }): ReactNode {
             <Icon name="columns" />
             {en.list.columns}
           </OverlayButton>
-          {mayExport && ExportMenu && (
-            <ExportMenu
-              entity={entity}
-              columns={columns}
-              query={query}
-              order={order}
-              isOneRow={rows.total === 1}
-            />
+          {mayExport && (
+            <OverlayButton
+              className="button"
+              kind="menu"
+              load={loadExportMenu}
+              overlayProps={{ entity, columns, query, order, isOneRow: rows.total === 1 }}
+            >
+              {en.list.export}
+            </OverlayButton>
+          )}
+          {/* The list stays where it is when the menu arrives. */}
+          {hasActions && ActionsMenu === null && (
+            <Button className="button" isDisabled>
+              {en.record.actions}
+            </Button>
           )}
           {hasActions && ActionsMenu && <ActionsMenu entity={entity} row={null} name={null} />}
           {entity.canCreate && (

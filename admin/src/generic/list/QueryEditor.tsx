@@ -269,7 +269,11 @@ export function QueryEditor({
             ...historyKeymap,
             ...defaultKeymap,
           ]),
-          EditorView.contentAttributes.of({ "aria-label": en.list.query, spellcheck: "false" }),
+          EditorView.contentAttributes.of({
+            "aria-label": en.list.query,
+            "aria-multiline": "false",
+            spellcheck: "false",
+          }),
         ],
       }),
     });

@@ -22,8 +22,10 @@ import { dateInWords, hasSeconds } from "./values.ts";
 
 /** A field of a form: label, editor, unit, hint and error. */
 export function Editor(props: EditorProps): ReactNode {
-  const { field, error, before } = props;
+  const { field, before } = props;
   const id = useId();
+  const [isUnchosen, setUnchosen] = useState(false);
+  const error = props.error ?? (isUnchosen ? enRecord.notChosen : undefined);
   const entities = useEntities();
   const { reference } = field;
   // The caller may not list the rows to choose from.
@@ -85,7 +87,13 @@ export function Editor(props: EditorProps): ReactNode {
         <ReadOnly {...props} labelId={`${id}-label`} />
       ) : (
         <div className="with-unit">
-          <Control {...props} id={id} describedBy={describedBy.join(" ") || undefined} />
+          <Control
+            {...props}
+            id={id}
+            describedBy={describedBy.join(" ") || undefined}
+            error={error}
+            onUnchosen={setUnchosen}
+          />
           {props.unit !== null && (
             <span className="unit" id={`${id}-unit`}>
               {props.unit}
@@ -205,7 +213,12 @@ function cellTextLong(field: EntityField, row: Row): string {
     : formatWithUnit(field, row[field.name], row);
 }
 
-type ControlProps = EditorProps & { id: string; describedBy: string | undefined };
+interface ControlProps extends EditorProps {
+  id: string;
+  describedBy: string | undefined;
+  /** See `ReferenceEditor`. */
+  onUnchosen: (isUnchosen: boolean) => void;
+}
 
 /** The editor for the field's kind and widget. */
 function Control(props: ControlProps): ReactNode {

@@ -39,6 +39,8 @@ interface ReferenceEditorProps extends EditorProps {
   reference: EntityReference;
   /** If given, receives the chosen row instead of `onChange`, and the field is cleared. */
   onChosen?: (choice: Suggestion) => void;
+  /** Called with true when the user leaves a text for which no row was chosen, and with false when that has ended. */
+  onUnchosen: (isUnchosen: boolean) => void;
 }
 
 /** The key of the choice "New …"; keys of rows have no leading space. */
@@ -168,6 +170,7 @@ export function ReferenceEditor({
   onOpenReference,
   onNew,
   onChosen,
+  onUnchosen,
 }: ReferenceEditorProps): ReactNode {
   const entities = useEntities();
   const referenced = entities.get(reference.entity);
@@ -206,7 +209,8 @@ export function ReferenceEditor({
   const hasUnknownText = text.trim() !== "" && text !== selectedName;
   useEffect(() => {
     input.current?.setCustomValidity(hasUnknownText ? enRecord.notChosen : "");
-  }, [hasUnknownText]);
+    if (!hasUnknownText) onUnchosen(false);
+  }, [hasUnknownText, onUnchosen]);
   const [isOpen, setOpen] = useState(false);
   // The text for which Enter was pressed before its choices were loaded; the first of them is selected.
   const [taken, setTaken] = useState<string | null>(null);
@@ -280,7 +284,7 @@ export function ReferenceEditor({
     setTaken(null);
     if (taken === wanted && best !== undefined) choose(best);
     else if (taken === wanted && mayCreate) openNewRowForm();
-    else setText(nameOf(selected));
+    else onUnchosen(true);
   });
   const onKeyDownCapture = (event: KeyboardEvent) => {
     if (event.key !== "Enter" || wanted === "" || !(event.target instanceof HTMLInputElement))
@@ -316,7 +320,9 @@ export function ReferenceEditor({
           if (key !== null) choose(String(key));
         }}
         onBlur={() => {
-          if (taken === null) setText(nameOf(selected));
+          if (taken !== null) return;
+          if (hasUnknownText) onUnchosen(true);
+          else setText(selectedName);
         }}
       >
         <Input

@@ -13,6 +13,7 @@ interface ReferenceListEditorProps extends EditorProps {
   id: string;
   describedBy: string | undefined;
   reference: EntityReference;
+  onUnchosen: (isUnchosen: boolean) => void;
 }
 
 /** The editor of a list of rows of another table, such as the roles of a user. */
