@@ -7609,43 +7609,43 @@ CREATE OR REPLACE FUNCTION comment_tags(comment text)
  LANGUAGE sql
  IMMUTABLE
 AS $function$
-  select coalesce(
-    jsonb_object(string_to_array(
-      regexp_replace(substring(comment from '^@[^\n]*(?:\n@[^\n]*)*'), '^@(\w*)[ \t]*', e'\\1\n', 'gn'), e'\n')) - '',
-    '{}'::jsonb)
+  -- Most comments have no tags.
+  select case when starts_with(comment, '@') then jsonb_object(string_to_array(
+      regexp_replace(substring(comment from '^@[^\n]*(?:\n@[^\n]*)*'), '^@(\w*)[ \t]*', e'\\1\n', 'gn'), e'\n')) - ''
+    else '{}'::jsonb end
 $function$;
 comment on function comment_tags(text) is 'The smart tags of a comment as {name: value}.';
 
 CREATE OR REPLACE FUNCTION commented_objects()
- RETURNS TABLE(kind text, name text, relation oid, comment text)
+ RETURNS TABLE(kind text, name text, relation oid, comment text, object oid, attnum smallint)
  LANGUAGE sql
  STABLE
 AS $function$
   select case when c.relkind in ('r', 'p', 'f') then 'table' when c.relkind in ('v', 'm') then 'view' when c.relkind in ('i', 'I') then 'index' else 'type' end,
-    c.oid::regclass::text, c.oid, d.description
+    c.oid::regclass::text, c.oid, d.description, c.oid, null::smallint
   from pg_class c join pg_description d on d.classoid = 'pg_class'::regclass and d.objoid = c.oid and d.objsubid = 0
   where c.relnamespace = (select current_schema()::regnamespace)
   union all
   select case c.relkind when 'v' then 'column of a view' when 'm' then 'column of a view' when 'c' then 'field of a type' else 'column' end,
-    format('%s.%I', c.oid::regclass, a.attname), null, d.description
+    format('%s.%I', c.oid::regclass, a.attname), null, d.description, c.oid, a.attnum
   from pg_class c join pg_attribute a on a.attrelid = c.oid
     join pg_description d on d.classoid = 'pg_class'::regclass and d.objoid = c.oid and d.objsubid = a.attnum
   where c.relnamespace = (select current_schema()::regnamespace) and a.attnum > 0
   union all
   select case k.contype when 'f' then 'foreign key' else 'constraint' end, concat(k.conname, ' on ' || nullif(k.conrelid, 0)::regclass), null,
-    d.description
+    d.description, k.oid, null
   from pg_constraint k join pg_description d on d.classoid = 'pg_constraint'::regclass and d.objoid = k.oid
   where k.connamespace = (select current_schema()::regnamespace)
   union all
-  select 'function', p.oid::regprocedure::text, null, d.description
+  select 'function', p.oid::regprocedure::text, null, d.description, p.oid, null
   from pg_proc p join pg_description d on d.classoid = 'pg_proc'::regclass and d.objoid = p.oid
   where p.pronamespace = (select current_schema()::regnamespace)
   union all
-  select 'type', t.oid::regtype::text, null, d.description
+  select 'type', t.oid::regtype::text, null, d.description, t.oid, null
   from pg_type t join pg_description d on d.classoid = 'pg_type'::regclass and d.objoid = t.oid
   where t.typnamespace = (select current_schema()::regnamespace)
 $function$;
-comment on function commented_objects() is 'All objects whose comments can have tags, or are mistaken for such.';
+comment on function commented_objects() is 'All objects whose comments can have tags, or are mistaken for such; `attnum` is that of a column of the object.';
 
 CREATE OR REPLACE FUNCTION complete_export(job_id uuid, attempt integer, rows integer, file_size integer, notes text[], keep_days integer, columns jsonb DEFAULT NULL::jsonb)
  RETURNS boolean
@@ -17345,7 +17345,7 @@ CREATE OR REPLACE FUNCTION tag_violations()
  SET search_path TO (tenant), 'extensions', 'pg_temp'
 AS $function$
   with lines as materialized (
-    select o.kind, o.name, o.relation, l.line, coalesce(l.place <= h.size, false) as is_head, t.tag,
+    select o.kind, o.name, o.relation, o.object, o.attnum, l.line, coalesce(l.place <= h.size, false) as is_head, t.tag,
       btrim(ltrim(substr(l.line, length(t.tag) + 2), e' \t')) as value
     from commented_objects() o,
       lateral cardinality(string_to_array(substring(o.comment from '^@[^\n]*(?:\n@[^\n]*)*'), e'\n')) as h(size),
@@ -17355,18 +17355,13 @@ AS $function$
   ),
   -- A foreign key in a view's tag has its own tags after `|`.
   tags as materialized (
-    select 'comment of ' || kind || ' ' || name as what, kind, relation, false as is_of_view, tag, value
+    select 'comment of ' || kind || ' ' || name as what, kind, relation, object, attnum, false as is_of_view, tag, value
     from lines where is_head and tag is not null
     union all
-    select 'comment of view ' || name || ', ' || split_part(line, '|', 1), 'foreign key', null, true, (regexp_match(inner_tag, '^@?(\w+)'))[1],
+    select 'comment of view ' || name || ', ' || split_part(line, '|', 1), 'foreign key', null, null, null, true, (regexp_match(inner_tag, '^@?(\w+)'))[1],
       btrim(regexp_replace(inner_tag, '^@?\w+', ''))
     from lines, string_to_table(line, '|') with ordinality as p(inner_tag, place)
     where is_head and kind = 'view' and tag = 'foreignKey' and p.place > 1 and inner_tag ~ '^@?\w'
-  ),
-  own_columns as materialized (
-    select format('%s.%I', c.oid::regclass, a.attname) as name, a.attrelid, a.atttypid, a.attnotnull
-    from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
-    where c.relnamespace = (select current_schema()::regnamespace)
   ),
   -- Sorted by tag, because PostgreSQL keeps few compiled patterns.
   checked as materialized (
@@ -17431,7 +17426,7 @@ AS $function$
   select t.what || ': the tag @argument names ' || n.name || ', which is no parameter of the function' || coalesce(
       '; did you mean ' || nearest_name(n.name, p.names) || '?', '; its parameters are ' || array_to_string(p.names, ', '), '')
     from checked t
-      join pg_proc f on f.oid = to_regprocedure(substr(t.what, length('comment of function ') + 1))
+      join pg_proc f on f.oid = t.object
       cross join lateral substring(t.value from '^\w+') as n(name)
       cross join lateral (
         select array_agg(a.name order by a.place) as names
@@ -17458,7 +17453,7 @@ AS $function$
   select t.what || ': the tag @' || t.tag || case t.tag when 'widget' then ' ' || t.value else '' end || ' is for numbers, and the column is '
       || format_type(a.atttypid, null)
     from checked t
-      join own_columns a on a.name = substr(t.what, length('comment of ' || t.known_kind || ' ') + 1)
+      join pg_attribute a on a.attrelid = t.object and a.attnum = t.attnum
       join pg_type y on y.oid = a.atttypid left join pg_type e on e.oid = y.typelem and y.typcategory = 'A'
     where (t.tag = 'unit' or t.tag = 'widget' and t.value in ('money', 'percent')) and t.is_valid and coalesce(e.typcategory, y.typcategory) <> 'N'
   union all
@@ -17466,7 +17461,7 @@ AS $function$
   select t.what || ': the tag @tone names ' || v.value || ', and ' || case when e.names is null then 'the column is no enumeration'
       else 'the values are ' || e.names end
     from checked t
-      join own_columns a on a.name = substr(t.what, length('comment of ' || t.known_kind || ' ') + 1)
+      join pg_attribute a on a.attrelid = t.object and a.attnum = t.attnum
       cross join lateral split_part(t.value, ' ', 1) as v(value)
       cross join lateral (
         select string_agg(upper(enumlabel), ', ' order by enumsortorder) as names, bool_or(upper(enumlabel) = v.value) as is_known
@@ -17477,7 +17472,7 @@ AS $function$
   select t.what || ': the tag @personal ' || case when t.value = '' then 'names no reference; write `@personal <column>` with the column that references users or customers'
       else 'names ' || g.reference || ', which references neither users nor customers' end
     from checked t
-      join own_columns a on a.name = substr(t.what, length('comment of ' || t.known_kind || ' ') + 1)
+      join pg_attribute a on a.attrelid = t.object and a.attnum = t.attnum
       cross join lateral (select array_agg(c.oid) as ids from pg_class c
         where c.relnamespace = (select current_schema()::regnamespace) and c.relname in ('users', 'customers')) as subjects
       cross join lateral substring(t.value from '^\w+') as g(reference)
@@ -17493,7 +17488,7 @@ AS $function$
         || coalesce(': write `@personal <column> <value>` with one of ' || e.labels, '')
       when e.labels is null then 'names the value ' || g.instead || ', which only a text or an enumeration takes'
       else 'names the value ' || g.instead || ', and the values are ' || e.labels end
-    from checked t join own_columns a on a.name = substr(t.what, length('comment of ' || t.known_kind || ' ') + 1)
+    from checked t join pg_attribute a on a.attrelid = t.object and a.attnum = t.attnum
       cross join lateral substring(t.value from '^\w+ (.+)$') as g(instead)
       cross join lateral (
         select string_agg(enumlabel, ', ' order by enumsortorder) as labels, bool_or(enumlabel = g.instead) as is_known
@@ -17504,8 +17499,7 @@ AS $function$
   select 'comments of foreign keys ' || string_agg(k.conname || ' on ' || k.conrelid::regclass, ' and ' order by k.conname) || ': have the same @foreignFieldName '
       || t.value || ' of ' || k.confrelid::regclass || '; give each its own'
     from checked t
-      join pg_constraint k on k.contype = 'f' and k.connamespace = (select current_schema()::regnamespace)
-        and format('comment of foreign key %s on %s', k.conname, k.conrelid::regclass) = t.what
+      join pg_constraint k on k.oid = t.object
     where t.tag = 'foreignFieldName' and t.is_valid group by k.confrelid, t.value having count(*) > 1
   union all
   -- PostGraphile shows one row where a unique constraint covers the reference, and a list otherwise. An index does not count.
@@ -17514,8 +17508,7 @@ AS $function$
       else format('no unique constraint allows one row only; add `alter table %s add unique (%s)`, or write `@backwardBehavior +manyRelation:resource:list`',
         k.conrelid::regclass, u.columns) end
     from checked t
-      join pg_constraint k on k.contype = 'f' and k.connamespace = (select current_schema()::regnamespace)
-        and format('comment of foreign key %s on %s', k.conname, k.conrelid::regclass) = t.what
+      join pg_constraint k on k.oid = t.object
       cross join lateral (
         select exists (select from pg_constraint c where c.conrelid = k.conrelid and c.contype in ('u', 'p') and c.conkey <@ k.conkey),
           (select string_agg(quote_ident(a.attname), ', ' order by r.place) from unnest(k.conkey) with ordinality as r(attnum, place)

@@ -2,10 +2,10 @@
 -- server reads the same tags for the API.
 -- A single expression, so that PostgreSQL inlines it. Each line becomes two: the name and the value.
 create or replace function comment_tags(comment text) returns jsonb as $$
-  select coalesce(
-    jsonb_object(string_to_array(
-      regexp_replace(substring(comment from '^@[^\n]*(?:\n@[^\n]*)*'), '^@(\w*)[ \t]*', e'\\1\n', 'gn'), e'\n')) - '',
-    '{}'::jsonb)
+  -- Most comments have no tags.
+  select case when starts_with(comment, '@') then jsonb_object(string_to_array(
+      regexp_replace(substring(comment from '^@[^\n]*(?:\n@[^\n]*)*'), '^@(\w*)[ \t]*', e'\\1\n', 'gn'), e'\n')) - ''
+    else '{}'::jsonb end
 $$ language sql immutable;
 comment on function comment_tags is 'The smart tags of a comment as {name: value}.';
 -- Its work is part of `comment_tags`.
