@@ -9,17 +9,19 @@ interface RemoveEachOptions {
 }
 
 /**
- * Removes files one after the other; a file that cannot be removed does not keep the others.
+ * Removes files one after the other, and returns their number; a file that cannot be removed does not keep the others.
  * @throws Error after all files when some could not be removed, or after several in a row
  */
 export async function removeEach(
-  keys: readonly string[],
+  keys: Iterable<string> | AsyncIterable<string>,
   { remove, postpone, signal }: RemoveEachOptions,
-): Promise<void> {
+): Promise<number> {
   const failures: unknown[] = [];
   let inARow = 0;
-  for (const key of keys) {
+  let count = 0;
+  for await (const key of keys) {
     signal.throwIfAborted();
+    count += 1;
     try {
       await remove(key);
       inARow = 0;
@@ -31,7 +33,8 @@ export async function removeEach(
     }
   }
   if (failures.length > 0)
-    throw new Error(`${failures.length} of ${keys.length} files could not be removed`, {
+    throw new Error(`${failures.length} of ${count} files could not be removed`, {
       cause: failures[0],
     });
+  return count;
 }

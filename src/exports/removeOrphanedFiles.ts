@@ -16,28 +16,32 @@ interface RemoveOrphanedFilesOptions {
 /**
  * Deletes files below a prefix that the database does not know, and returns their number. There are none unless the
  * database is older than the object store, as after a restore.
+ * @throws Error at the end when some could not be deleted, as by {@link removeEach}
  */
 export async function removeOrphanedFiles(options: RemoveOrphanedFilesOptions): Promise<number> {
-  const { files, prefix, inTenant, signal } = options;
-  let orphans = 0;
-  const removeUnknown = async (keys: string[]) => {
-    const unknown = await inTenant((client) =>
+  const { files, signal } = options;
+  return removeEach(orphanedFiles(options), { remove: (key) => files.remove(key), signal });
+}
+
+async function* orphanedFiles({
+  files,
+  prefix,
+  inTenant,
+  signal,
+}: RemoveOrphanedFilesOptions): AsyncGenerator<string> {
+  const unknown = async (keys: string[]) => {
+    const { rows } = await inTenant((client) =>
       client.query<{ key: string }>("select unknown_files($1) as key", [keys]),
     );
-    await removeEach(
-      unknown.rows.map(({ key }) => key),
-      { remove: (key) => files.remove(key), signal },
-    );
-    orphans += unknown.rows.length;
+    return rows.map(({ key }) => key);
   };
   let keys: string[] = [];
   for await (const { key, modifiedAt } of files.list(prefix)) {
     signal.throwIfAborted();
     if (Date.now() - modifiedAt.getTime() < minAgeMs) continue;
     if (keys.push(key) < batchSize) continue;
-    await removeUnknown(keys);
+    yield* await unknown(keys);
     keys = [];
   }
-  await removeUnknown(keys);
-  return orphans;
+  yield* await unknown(keys);
 }
