@@ -899,6 +899,17 @@ describe("the keys that ? lists", () => {
       await press(page, "ControlOrMeta+a");
       await status.getByText(/20,?000 rows selected/).waitFor();
     },
+    "In a list: Delete": async (page) => {
+      await page.goto(`${service.url}/admin/wineTypes`);
+      await page.locator("[role='grid']:focus").waitFor();
+      await press(page, "x");
+      // The shortcut comes with the button.
+      await page.getByRole("button", { name: "Delete" }).waitFor();
+      await press(page, "Delete");
+      await page.getByText(/ will be deleted/).waitFor();
+      await press(page, "u");
+      await page.getByText(/ was kept/).waitFor();
+    },
     "In a list: s": async (page) => {
       await press(page, "Home", "ArrowRight", "s");
       await page.locator("[aria-sort=ascending], [aria-sort=descending]").first().waitFor();

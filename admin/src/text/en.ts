@@ -125,6 +125,18 @@ export const en = {
       `, sorted by ${title}, ${direction}`,
     select: (name: string) => (name === "" ? "Select" : `Select ${name}`),
     selectAll: "Select all that match",
+    deselect: "Clear selection",
+    partlySelected: (selected: number, wanted: number) =>
+      `${formatNumber(selected)} of ${formatNumber(wanted)} rows are selected: the others are not loaded`,
+    counted: (count: number, title: string) => `${formatNumber(count)} ${insideSentence(title)}`,
+    tooMany: (most: number) => `At most ${most} rows can be deleted together`,
+    tooManyExported: (most: number) =>
+      `At most ${formatNumber(most)} selected rows can be exported; write a query that finds them`,
+    exportedRows: (count: number | undefined, isSelection: boolean) =>
+      [
+        isSelection ? "Selected rows" : "Rows found",
+        ...(count === undefined ? [] : [formatNumber(count)]),
+      ].join(": "),
     failed: "The list could not be loaded",
     correlation: "Request",
     missingTitle: (title: string) => `You may not see ${title}`,
@@ -160,13 +172,15 @@ export const en = {
     deleting: (name: string) => `${name} will be deleted`,
     undo: "Undo",
     deleteFailed: (name: string) => `${name} was not deleted`,
-    kept: (name: string) => `${name} was kept`,
+    kept: (name: string, count: number) => `${name} ${count === 1 ? "was" : "were"} kept`,
     show: "Show",
     referredBy: (count: number, title: string) =>
       count === 1
         ? `1 ${insideSentence(title)} refers to it.`
         : `${formatNumber(count)} ${insideSentence(title)} refer to it.`,
-    deleted: (name: string) => `${name} was deleted`,
+    deleted: (name: string, count: number) => `${name} ${count === 1 ? "was" : "were"} deleted`,
+    deletedSome: (done: number, count: number, failed: string, reason: string) =>
+      `${done} of ${count} rows were deleted. ${failed} was not: ${reason}`,
     notFound: "Row not found",
     notFoundHint: "It was deleted, or your permissions do not show it.",
     changed: "changed",

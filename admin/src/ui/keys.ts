@@ -27,6 +27,7 @@ export const keyTable = [
       ["Enter", "open the row"],
       ["Space", "look at the row in a drawer; select it in the first column"],
       ["x, Shift ↑ ↓, Ctrl A", "select rows"],
+      ["Delete", "delete the selected rows; u takes it back"],
       ["s", "sort by the cell's column"],
       ["n", "new row"],
       ["y", "copy the link"],

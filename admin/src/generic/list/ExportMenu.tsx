@@ -1,7 +1,7 @@
 import { useIsMutating, useMutation, useQuery } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import type { ReactNode } from "react";
-import { Menu, MenuItem, Popover } from "react-aria-components";
+import { Header, Menu, MenuItem, MenuSection, Popover } from "react-aria-components";
 import { ask } from "../../api/ask.ts";
 import { listExportDocument, listTemplatesDocument } from "../../api/documents.ts";
 import { refetchRows } from "../../api/refetchRows.ts";
@@ -16,7 +16,10 @@ export interface ExportMenuProps {
   columns: readonly EntityField[];
   query: string;
   order: readonly string[];
-  isOneRow: boolean;
+  /** The number of rows that match the query; undefined until it is known. */
+  total: number | undefined;
+  /** The ids of the selected rows, which are exported instead of those that match. */
+  selected: readonly string[];
 }
 
 const formats = ["XLSX", "CSV", "JSONL"] as const;
@@ -24,13 +27,18 @@ const formats = ["XLSX", "CSV", "JSONL"] as const;
 /** The choice of the user: a format, with the columns of the list, or a template. */
 type Choice = { format: (typeof formats)[number] } | { templateId: string };
 
-/** Starts an export of the list's matching rows in its order, with its columns or with a template. */
+/** The API's limit for the values of a query. */
+const mostSelected = 1000;
+
+/** Starts an export of the selected or of all matching rows in the list's order, with its columns or with a template. */
 export function ExportMenu(props: ExportMenuProps & OverlayProps): ReactNode {
-  const { entity, query, order, isOneRow, triggerRef, focus, onClose } = props;
+  const { entity, query, order, total, selected, triggerRef, focus, onClose } = props;
+  const isSelection = selected.length > 0 && entity.keyField !== null;
+  const count = isSelection ? selected.length : total;
   const columns = withCurrencies(entity, props.columns);
   const navigate = useNavigate();
   const { metadata } = useEntities();
-  const templates = useTemplates(entity).filter(({ kind }) => kind !== "FORM" || isOneRow);
+  const templates = useTemplates(entity).filter(({ kind }) => kind !== "FORM" || count === 1);
   const templateEntity = metadata.entities.find(({ typeName }) => typeName === "ExportTemplate");
   // The form of a new template, with the columns of the list.
   const saveTemplate = ({ name }: Entity) =>
@@ -49,8 +57,10 @@ export function ExportMenu(props: ExportMenuProps & OverlayProps): ReactNode {
         {
           input: {
             entity: entity.name,
-            // The API rejects an empty query, so an export of all rows must request them explicitly.
-            query: query === "" ? allRowsQuery(entity) : query,
+            ...(isSelection
+              ? { query: `${entity.keyField}:IN($rows)`, queryValues: { rows: selected } }
+              : // The API rejects an empty query, so an export of all rows must request them explicitly.
+                { query: query === "" ? allRowsQuery(entity) : query }),
             orderBy: [...order],
             ...("templateId" in choice
               ? choice
@@ -74,7 +84,9 @@ export function ExportMenu(props: ExportMenuProps & OverlayProps): ReactNode {
   });
   // The button stays enabled: disabled, it would lose the focus.
   const start = (choice: Choice) => {
-    if (!isStarting) mutate(choice);
+    if (isSelection && selected.length > mostSelected)
+      showToast(en.list.tooManyExported(mostSelected), { tone: "bad" });
+    else if (!isStarting) mutate(choice);
   };
   return (
     <Popover
@@ -87,16 +99,19 @@ export function ExportMenu(props: ExportMenuProps & OverlayProps): ReactNode {
       onOpenChange={onClose}
     >
       <Menu aria-label={en.list.export} autoFocus={focus} onClose={onClose}>
-        {formats.map((format) => (
-          <MenuItem
-            key={format}
-            className="menu-item"
-            textValue={en.list.formats[format]}
-            onAction={() => start({ format })}
-          >
-            {en.list.formats[format]}
-          </MenuItem>
-        ))}
+        <MenuSection>
+          <Header className="menu-head">{en.list.exportedRows(count, isSelection)}</Header>
+          {formats.map((format) => (
+            <MenuItem
+              key={format}
+              className="menu-item"
+              textValue={en.list.formats[format]}
+              onAction={() => start({ format })}
+            >
+              {en.list.formats[format]}
+            </MenuItem>
+          ))}
+        </MenuSection>
         {templateEntity?.canCreate && (
           <MenuItem
             className="menu-item"

@@ -19,6 +19,7 @@ import { en } from "../../text/en.ts";
 import { currentPreferences } from "../../preferences.ts";
 import { announce } from "../../ui/announce.ts";
 import { Icon } from "../../ui/icons.tsx";
+import { showToast } from "../../ui/Toasts.tsx";
 import { directionOf } from "./order.ts";
 import { type Place, placeAt, rememberPlace } from "./places.ts";
 import type { Rows } from "./useRows.ts";
@@ -59,8 +60,8 @@ interface GridProps {
   handle?: React.Ref<GridHandle>;
 }
 
-/** The ids of the selected rows, or all rows that match the query. */
-export type Selection = ReadonlySet<string> | "all";
+/** The selected rows by id, or all rows that match the query. */
+export type Selection = ReadonlyMap<string, Row> | "all";
 
 /** The row height, 28, 36 or 44 pixels, depends on density and pointer type. */
 function rowHeight(): number {
@@ -149,17 +150,19 @@ export function Grid(props: GridProps): ReactNode {
     selection === "all" || (row !== undefined && selection?.has(row.id) === true);
   const toggle = (row: Row | undefined) => {
     if (row === undefined || selection === undefined) return;
-    const next = new Set(selection === "all" ? [] : selection);
-    if (!next.delete(row.id)) next.add(row.id);
+    const next = new Map(selection === "all" ? [] : selection);
+    if (!next.delete(row.id)) next.set(row.id, row);
     onSelection?.(next);
   };
   const selectBetween = (from: number, to: number) => {
-    const next = new Set<string>();
+    const next = new Map<string, Row>();
     for (let index = Math.min(from, to); index <= Math.max(from, to); index++) {
       const row = rows.rowAt(index);
-      if (row) next.add(row.id);
+      if (row) next.set(row.id, row);
     }
     onSelection?.(next);
+    const wanted = Math.abs(to - from) + 1;
+    if (next.size < wanted) showToast(en.list.partlySelected(next.size, wanted), { tone: "bad" });
   };
 
   const moveTo = (row: number, column: number, align: "auto" | "start" | "end" = "auto") => {
@@ -170,7 +173,7 @@ export function Grid(props: GridProps): ReactNode {
     setCurrent(next);
     if (next.row >= 0) virtualizer.scrollToIndex(next.row, { align });
   };
-  const selectAll = () => onSelection?.(selection === "all" ? new Set() : "all");
+  const selectAll = () => onSelection?.(selection === "all" ? new Map() : "all");
   const orderBy = (field: EntityField | undefined) => {
     if (field === undefined) return;
     if (field.orderBy.length > 0) props.onOrder(field);

@@ -39,7 +39,10 @@ import { useRows } from "./useRows.ts";
 const loadColumnsMenu = async () => (await import("./ColumnsMenu.tsx")).ColumnsMenu;
 const loadActionsMenu = async () => (await import("../record/ActionsMenu.tsx")).ActionsMenu;
 const loadExportMenu = async () => (await import("./ExportMenu.tsx")).ExportMenu;
+const loadSelectionBar = async () => (await import("./SelectionBar.tsx")).SelectionBar;
 const loadRecordDrawers = async () => (await import("../record/RecordDrawer.tsx")).RecordDrawers;
+
+const noSelection: Selection = new Map();
 
 export function ListPage(): ReactNode {
   const { entity: name } = useParams({ from: "/$entity" });
@@ -74,7 +77,7 @@ function List({ entity }: { entity: Entity }): ReactNode {
   const { permissions } = useEntities().metadata.me;
   const preference = usePreferences().lists[entity.name];
   const [range, setRange] = useState<readonly [number, number]>([0, 0]);
-  const [selection, setSelection] = useState<Selection>(new Set<string>());
+  const [selection, setSelection] = useState(noSelection);
   const grid = useRef<GridHandle>(null);
   const queryField = useRef<QueryFieldHandle>(null);
 
@@ -116,7 +119,7 @@ function List({ entity }: { entity: Entity }): ReactNode {
     change({ cols: names?.join(",") ?? "" });
   };
   const apply = (text: string) => {
-    setSelection(new Set<string>());
+    setSelection(noSelection);
     const next = text.trim();
     change({ q: next === defaultQuery ? undefined : next });
   };
@@ -159,6 +162,8 @@ function List({ entity }: { entity: Entity }): ReactNode {
   const queryError = rows.error instanceof ApiError && query !== "" ? rows.error : null;
   const isEmpty = rows.total === 0 && !rows.isLoading;
   const selected = selection === "all" ? (rows.total ?? 0) : selection.size;
+  const selectedRows = selection === "all" ? [] : [...selection.values()];
+  const SelectionBar = useLoaded(loadSelectionBar, selected > 0);
   return (
     <Page
       title={entity.title}
@@ -182,7 +187,14 @@ function List({ entity }: { entity: Entity }): ReactNode {
               className="button"
               kind="menu"
               load={loadExportMenu}
-              overlayProps={{ entity, columns, query, order, isOneRow: rows.total === 1 }}
+              overlayProps={{
+                entity,
+                columns,
+                query,
+                order,
+                total: rows.total,
+                selected: selectedRows.map(({ id }) => id),
+              }}
             >
               {en.list.export}
             </OverlayButton>
@@ -210,6 +222,17 @@ function List({ entity }: { entity: Entity }): ReactNode {
               `${en.list.found(rows.total)}${search.order === undefined ? "" : sortedBy(columns, order)}`}
           </span>
           <span role="status">{selected > 0 && en.frame.selected(selected)}</span>
+          {selected > 0 && SelectionBar && (
+            <SelectionBar
+              entity={entity}
+              rows={selectedRows}
+              onEnd={() => {
+                setSelection(noSelection);
+                // The button disappears.
+                grid.current?.focus();
+              }}
+            />
+          )}
         </>
       }
     >

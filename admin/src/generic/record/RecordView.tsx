@@ -152,10 +152,10 @@ function LoadedRecord({
   const remove = useCallback(() => {
     deleteLater({
       entity,
-      row,
+      rows: [row],
       name,
       entities,
-      onShow: ({ field }) =>
+      onShow: (_row, { field }) =>
         void navigate({
           to: "/$entity/$id",
           params: { entity: entity.name, id: row.id },

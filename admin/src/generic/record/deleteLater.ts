@@ -3,6 +3,7 @@ import { deleteDocument } from "../../api/recordDocuments.ts";
 import { ApiError } from "../../api/errors.ts";
 import { fetchRows, relatedRowsRequest } from "../../api/rows.ts";
 import type { Entities, Entity, EntityRelation } from "../../meta/entities.ts";
+import { rowName } from "../../meta/kinds.tsx";
 import type { Row } from "../../meta/rows.ts";
 import { queryClient } from "../../session.ts";
 import { en } from "../../text/en.ts";
@@ -15,22 +16,23 @@ const undoMs = 6_000;
 
 interface Deletion {
   entity: Entity;
-  row: Row;
+  rows: readonly Row[];
+  /** The row, or the number of rows, in messages. */
   name: string;
   entities: Entities;
-  /** Opens the rows that prevent the deletion. */
-  onShow: (relation: EntityRelation) => void;
+  /** Opens the rows that prevent the deletion of a row. */
+  onShow: (row: Row, relation: EntityRelation) => void;
 }
 
 const pendingDeletions = new Set<Deletion>();
 
 /**
- * Deletes the row after some seconds unless the user undoes it; the pointer or the focus in the message holds the time.
- * Closing the message or the page deletes it at once.
+ * Deletes the rows after some seconds unless the user undoes it; the pointer or the focus in the message holds the time.
+ * Closing the message or the page deletes them at once.
  */
 export function deleteLater(deletion: Deletion): void {
   pendingDeletions.add(deletion);
-  markDeleted(deletion.entity.name, deletion.row.id, true);
+  mark(deletion, true);
   showToast(en.record.deleting(deletion.name), {
     ms: undoMs,
     action: { label: en.record.undo, isUndo: true, run: () => cancelDeletion(deletion) },
@@ -40,43 +42,65 @@ export function deleteLater(deletion: Deletion): void {
 
 function cancelDeletion(deletion: Deletion): void {
   if (!pendingDeletions.delete(deletion)) return;
-  markDeleted(deletion.entity.name, deletion.row.id, false);
-  showToast(en.record.kept(deletion.name));
+  mark(deletion, false);
+  showToast(en.record.kept(deletion.name, deletion.rows.length));
+}
+
+function mark({ entity, rows }: Deletion, isDeleted: boolean): void {
+  for (const { id } of rows) markDeleted(entity.name, id, isDeleted);
 }
 
 async function executeDeletion(deletion: Deletion): Promise<void> {
   if (!pendingDeletions.delete(deletion)) return;
-  const { entity, row, name } = deletion;
-  try {
-    await ask(
-      deleteDocument(entity),
-      { id: row.id, ifVersion: row.rowVersion ?? null },
-      { idempotencyKey: crypto.randomUUID(), outlivesPage: true },
-    );
-    queryClient.removeQueries({ queryKey: recordKey(entity.name, row.id) });
-    showToast(en.record.deleted(name));
-  } catch (error) {
-    markDeleted(entity.name, row.id, false);
-    const reason = error instanceof Error ? error.message : String(error);
-    const isConflict = error instanceof ApiError && error.code === "CONFLICT";
-    const referring = isConflict ? await findReferringRows(deletion) : null;
-    const message = referring === null ? reason : referring.text;
-    showToast(`${en.record.deleteFailed(name)}: ${message}`, {
-      tone: "bad",
-      ...(referring && { action: { label: en.record.show, run: referring.show } }),
-    });
+  const { entity, rows, name } = deletion;
+  // All at once, because the page may be closing.
+  const outcomes = await Promise.allSettled(rows.map((row) => deleteRow(entity, row)));
+  const failed = outcomes.flatMap((outcome, place) => {
+    const row = rows[place];
+    return outcome.status === "rejected" && row ? [{ row, error: outcome.reason as unknown }] : [];
+  });
+  const [first] = failed;
+  if (first === undefined) showToast(en.record.deleted(name, rows.length));
+  else {
+    for (const { row } of failed) markDeleted(entity.name, row.id, false);
+    await tellFailure(deletion, first, rows.length - failed.length);
   }
   await queryClient.invalidateQueries({ queryKey: ["rows"] });
-  markDeleted(entity.name, row.id, false);
+  mark(deletion, false);
+}
+
+async function deleteRow(entity: Entity, row: Row): Promise<void> {
+  await ask(
+    deleteDocument(entity),
+    { id: row.id, ifVersion: row.rowVersion ?? null },
+    { idempotencyKey: crypto.randomUUID(), outlivesPage: true },
+  );
+  queryClient.removeQueries({ queryKey: recordKey(entity.name, row.id) });
+}
+
+async function tellFailure(
+  deletion: Deletion,
+  { row, error }: { row: Row; error: unknown },
+  done: number,
+): Promise<void> {
+  const { entity, rows, name } = deletion;
+  const reason = error instanceof Error ? error.message : String(error);
+  const isConflict = error instanceof ApiError && error.code === "CONFLICT";
+  const referring = isConflict ? await findReferringRows(deletion, row) : null;
+  const message = referring === null ? reason : referring.text;
+  showToast(
+    rows.length === 1
+      ? `${en.record.deleteFailed(name)}: ${message}`
+      : en.record.deletedSome(done, rows.length, rowName(entity, row), message),
+    { tone: "bad", ...(referring && { action: { label: en.record.show, run: referring.show } }) },
+  );
 }
 
 /** Finds rows visible to the caller that refer to the row that could not be deleted. */
-async function findReferringRows({
-  entity,
-  row,
-  onShow,
-  entities,
-}: Deletion): Promise<{ text: string; show: () => void } | null> {
+async function findReferringRows(
+  { entity, onShow, entities }: Deletion,
+  row: Row,
+): Promise<{ text: string; show: () => void } | null> {
   for (const relation of entity.relations) {
     const other = entities.get(relation.entity);
     if (!other) continue;
@@ -93,7 +117,7 @@ async function findReferringRows({
     if (count > 0)
       return {
         text: en.record.referredBy(count, count === 1 ? other.titleOne : other.title),
-        show: () => onShow(relation),
+        show: () => onShow(row, relation),
       };
   }
   return null;
