@@ -8641,7 +8641,7 @@ begin
   where a.operation = 'DELETE' and a.created_at > now() - interval '7 days'
     and a.entity_type = any (case when deletions.entity_type is null then v_types else array[deletions.entity_type] end)
     and (deletions.entity_id is null or a.entity_id = deletions.entity_id)
-    and may_restore_row(t.permissions, t.owner, a)
+    and may_restore_row(t.permissions, t.owner, t.owner_token, t.is_restricted, a)
     and not exists (select from audit_erasures e where e.audit_log_id = a.id)
     and is_deleted_since(a.entity_type, a.entity_id, a.created_at)
     and not exists (
@@ -12303,14 +12303,18 @@ $function$;
 grant execute on function matching_parts(text,tsquery) to office_api;
 comment on function matching_parts(text,tsquery) is 'Parts of a text of at most 2001 characters that can contain a word of a search.';
 
-CREATE OR REPLACE FUNCTION may_restore_row(permissions text[], owner text, deleted audit_log)
+CREATE OR REPLACE FUNCTION may_restore_row(permissions text[], owner text, owner_token text, is_restricted boolean, deleted audit_log)
  RETURNS boolean
  LANGUAGE sql
  STABLE
 AS $function$
   select coalesce(
-    may_restore_row.owner is null or may_restore_row.deleted.before ->> may_restore_row.owner = current_user_id()::text
-      or may_restore_row.permissions <> '{}' and (may_restore_row.deleted.actor_user_id = current_user_id() or has_permission('audit.read')),
+    ((may_restore_row.owner is null or may_restore_row.deleted.before ->> may_restore_row.owner = current_user_id()::text)
+        and (not may_restore_row.is_restricted or may_restore_row.deleted.actor_user_id = current_user_id())
+      or may_restore_row.deleted.actor_user_id = current_user_id() and may_restore_row.permissions <> '{}'
+      or may_restore_row.permissions <> '{}' and has_permission('audit.read'))
+    and (may_restore_row.owner_token is null or current_token_id() is null
+      or may_restore_row.deleted.before ->> may_restore_row.owner_token = current_token_id()::text),
     false)
 $function$;
 
@@ -13740,12 +13744,20 @@ $function$;
 grant execute on function record_file_removed(text) to office_worker;
 comment on function record_file_removed(text) is 'Records a deletion; removes the file from the ledger after the second one.';
 
-CREATE OR REPLACE FUNCTION record_history(entity_type text, entity_id text, operations text[], before_time timestamp with time zone, before_id uuid, size integer)
+CREATE OR REPLACE FUNCTION record_history(entity_type text, entity_id text, operations text[], before_time timestamp with time zone, before_id uuid, size integer, owner text DEFAULT NULL::text)
  RETURNS TABLE(id uuid, created_at timestamp with time zone, operation text, correlation_id text, source text, token_name text, user_id uuid, user_name text, before jsonb, after jsonb, also_changed integer)
  LANGUAGE sql
  STABLE SECURITY DEFINER
  SET search_path TO (tenant), 'extensions', 'pg_temp'
 AS $function$
+  with beginning as materialized (
+    select c.id, c.created_at, c.operation
+    from audit_log c
+    where record_history.owner is not null and c.entity_id = record_history.entity_id and c.entity_type = record_history.entity_type
+      and (c.operation = 'CREATE' or c.operation = 'UPDATE' and c.after ->> record_history.owner is distinct from c.before ->> record_history.owner)
+    order by c.created_at desc, c.id desc
+    limit 1
+  )
   select a.id, a.created_at, a.operation, a.correlation_id, a.metadata ->> 'source', t.name, u.id, u.name, a.before, a.after,
     case when a.correlation_id is null or a.operation = 'READ' then 0 else (
       select count(*)::integer from (
@@ -13763,12 +13775,15 @@ AS $function$
     and (a.created_at, a.id) < (
       coalesce(record_history.before_time, 'infinity'),
       coalesce(record_history.before_id, 'ffffffff-ffff-ffff-ffff-ffffffffffff'))
+    -- The change of the owner has values of the former one.
+    and not exists (
+      select from beginning b where (b.created_at, b.id) > (a.created_at, a.id) or b.id = a.id and b.operation = 'UPDATE')
   order by a.created_at desc, a.id desc
   limit record_history.size
 $function$;
-grant execute on function record_history(text,text,text[],timestamp with time zone,uuid,integer) to office_api;
+grant execute on function record_history(text,text,text[],timestamp with time zone,uuid,integer,text) to office_api;
 
-comment on function record_history(text,text,text[],timestamp with time zone,uuid,integer) is '@behavior -queryField -typeField
+comment on function record_history(text,text,text[],timestamp with time zone,uuid,integer,text) is '@behavior -queryField -typeField
 A page of the audit log about one row, newest first, with names in place of addresses.';
 
 CREATE OR REPLACE FUNCTION record_invitation_mail(invitation_id uuid, mail_number integer, error text)
@@ -14721,24 +14736,25 @@ $function$;
 comment on function restorable_parents() is 'The references by which rows are deleted, and restored, with the row that they refer to.';
 
 CREATE OR REPLACE FUNCTION restorable_table(entity_type text)
- RETURNS TABLE(relation regclass, permissions text[], needs_login boolean, owner text)
+ RETURNS TABLE(relation regclass, permissions text[], needs_login boolean, owner text, owner_token text, is_restricted boolean)
  LANGUAGE sql
  STABLE
 AS $function$
-  select t.relation, t.permissions, t.needs_login, t.owner from restorable_tables() t where t.entity_type = restorable_table.entity_type
+  select t.relation, t.permissions, t.needs_login, t.owner, t.owner_token, t.is_restricted from restorable_tables() t where t.entity_type = restorable_table.entity_type
 $function$;
 
 CREATE OR REPLACE FUNCTION restorable_tables()
- RETURNS TABLE(entity_type text, relation regclass, permissions text[], reads text, needs_login boolean, is_listed boolean, owner text, labels text[])
+ RETURNS TABLE(entity_type text, relation regclass, permissions text[], reads text, needs_login boolean, is_listed boolean, owner text, owner_token text, is_restricted boolean, labels text[])
  LANGUAGE sql
  STABLE
 AS $function$
   select substring(t.tags ->> 'audit' from '^(\w+)'), c.oid::regclass,
     array_remove(regexp_split_to_array(btrim(t.tags ->> 'create'), '[\s,]+'), 'login'),
     nullif(t.tags ->> 'read', 'login'), t.tags ?| array['login', 'session'] or 'login' in (t.tags ->> 'read', t.tags ->> 'create'),
-    not t.tags ? 'internal', camel_case(substring(t.tags ->> 'owner' from '^\w+')),
+    not t.tags ? 'internal', camel_case(o.names[1]), camel_case(o.names[2]),
+    exists (select from pg_policy p where p.polrelid = c.oid and not p.polpermissive and p.polcmd in ('r', '*')),
     array_remove(array[camel_case(substring(t.tags ->> 'label' from '^\w+')), 'name', 'title', 'email', 'number', 'key'], null)
-  from pg_class c, lateral table_tags(c.oid) as t(tags)
+  from pg_class c, lateral table_tags(c.oid) as t(tags), lateral owner_columns(t.tags) as o(names)
   where c.relnamespace = current_schema()::regnamespace and c.relkind = 'r' and t.tags ? 'create'
     and t.tags ->> 'audit' !~ '^off\y'
     and not exists (select from pg_attribute a where a.attrelid = c.oid and a.attname = 'file_key' and not a.attisdropped)
@@ -14771,7 +14787,7 @@ begin
   elsif v_audit.id is null or not exists (
     select from restorable_table(v_audit.entity_type) t
     where t.permissions <@ current_permissions() and not (t.needs_login and is_scoped())
-      and may_restore_row(t.permissions, t.owner, v_audit)
+      and may_restore_row(t.permissions, t.owner, t.owner_token, t.is_restricted, v_audit)
   ) then
     perform fail('OF404', 'There is no deletion of the last seven days with this id that you may undo', '{"path": ["auditLogId"]}');
   end if;
@@ -14782,7 +14798,7 @@ begin
   from (
     select a.entity_type, jsonb_agg(a.before order by a.id) as rows
     from audit_log a join restorable_tables() t on t.entity_type = a.entity_type
-    where may_restore_row(t.permissions, t.owner, a) and a.operation = 'DELETE' and case when restore.together
+    where may_restore_row(t.permissions, t.owner, t.owner_token, t.is_restricted, a) and a.operation = 'DELETE' and case when restore.together
       then a.created_at = v_audit.created_at and a.correlation_id is not distinct from v_audit.correlation_id
       else a.id = v_audit.id and a.created_at = v_audit.created_at end
       and not exists (select from audit_erasures e where e.audit_log_id = a.id)
@@ -15476,7 +15492,7 @@ AS $function$
   ),
   secrets as materialized (select * from columns where tags ? 'secret'),
   functions as (
-    select p.oid, p.oid::regprocedure::text as name, p.proname, p.pronargs, p.prosecdef, p.proconfig, p.proacl, p.proowner,
+    select p.oid, p.oid::regprocedure::text as name, p.proname, p.pronargs, p.prosecdef, p.proconfig, p.proacl, p.proowner, p.prokind,
       comment_tags(d.description) as tags, d.description as comment, p.prorettype
     from pg_proc p left join pg_description d on d.objoid = p.oid and d.classoid = 'pg_proc'::regclass
     where p.pronamespace = (select current_schema()::regnamespace)
@@ -15790,7 +15806,26 @@ AS $function$
     from functions where tags ?| array['guard', 'computed'] and not has_function_privilege('office_api', oid, 'execute')
   union all
   select 'function ' || name || ': has a @guard and returns void; return the changed row, or a boolean' from functions
-    where tags ? 'guard' and prorettype = 'void'::regtype
+    where tags ? 'guard' and prorettype = 'void'::regtype and prokind = 'f'
+  union all
+  -- The API leaves out such a function, or has no name for an argument.
+  select 'function ' || f.name || ': has a @guard and ' || r.reason
+    from functions f join pg_proc p on p.oid = f.oid
+      cross join lateral unnest(coalesce(p.proallargtypes, p.proargtypes::oid[]), p.proargmodes, p.proargnames) with ordinality
+        as a(type, mode, name, place)
+      join pg_type y on y.oid = a.type
+      cross join lateral (select case
+        when a.mode = 'v' then 'a variable number of arguments, which the API has not; take an array without `variadic`'
+        when y.typtype = 'p' then format('an argument of the type %s, which the API has not; name one type', y.typname)
+        when coalesce(a.mode, 'i') in ('i', 'b') and coalesce(a.name, '') = '' then format('no name for its argument %s; give it one', a.place)
+      end) as r(reason)
+    where f.tags ? 'guard' and r.reason is not null
+  union all
+  select 'function ' || f.name || ': has a @guard and ' || case f.prokind when 'p' then 'is a procedure, which the API has not; write a function'
+      else 'returns a record without columns, which the API has not; write `returns table (...)`, or return rows of a table' end
+    from functions f join pg_proc p on p.oid = f.oid
+    where f.tags ? 'guard' and (f.prokind = 'p'
+      or p.prorettype = 'record'::regtype and not coalesce(p.proargmodes && array['o', 'b', 't']::"char"[], false))
   union all
   -- The API leaves out all functions of such a name.
   select 'functions ' || string_agg(name, ' and ' order by name) || ': have the same name, so the API has none of them; name them differently, or drop the one that is left from before its parameters changed'
@@ -16329,6 +16364,12 @@ AS $function$
   select min(what) || 'another table has the tag @searchCollection ' || collection || ' as well' from collections group by collection having count(*) > 1
   union all
   select what || 'has the tag @searchCollection and needs @read, which says who may search it' from collections where keys is null
+  union all
+  -- The search engine shows a document to all who hold the permission, or to its owner.
+  select c.what || 'has the tag @searchCollection and the restrictive policy ' || p.polname
+      || ', which the search engine does not know; remove one of them, or write `@searchOnly` with a boolean column'
+    from collections c join pg_policy p on p.polrelid = c.relation
+    where not p.polpermissive and p.polcmd in ('r', '*') and c.shown_by is null
   union all
   select what || 'has the tag @searchCollection and needs a primary key `id uuid`' from collections c where not exists (
     select from pg_index i join pg_attribute a on a.attrelid = i.indrelid and a.attnum = i.indkey[0]

@@ -1,4 +1,4 @@
-import { readFileSync, readdirSync } from "node:fs";
+import { existsSync, readFileSync, readdirSync } from "node:fs";
 import { basename, dirname, join, relative } from "node:path";
 import { lintFolder } from "../src/migration/lint/lint.ts";
 import { misplacedStatements } from "../src/migration/lint/logic.ts";
@@ -12,6 +12,8 @@ const db = join(import.meta.dirname, "../db");
 function main(files: readonly string[]) {
   const folders = new Map<string, string[] | undefined>();
   if (files.length === 0) folders.set(join(db, "migrations"), undefined);
+  const missing = files.filter((file) => !existsSync(file));
+  if (missing.length > 0) throw new Error(`There is no file ${missing.join(", ")}`);
   for (const file of files)
     folders.set(dirname(file), [...(folders.get(dirname(file)) ?? []), basename(file)]);
   let errors = files.length === 0 ? lintLogic(join(db, "logic")) : 0;

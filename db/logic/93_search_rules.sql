@@ -45,6 +45,12 @@ create or replace function search_rule_violations() returns setof text as $$
   union all
   select what || 'has the tag @searchCollection and needs @read, which says who may search it' from collections where keys is null
   union all
+  -- The search engine shows a document to all who hold the permission, or to its owner.
+  select c.what || 'has the tag @searchCollection and the restrictive policy ' || p.polname
+      || ', which the search engine does not know; remove one of them, or write `@searchOnly` with a boolean column'
+    from collections c join pg_policy p on p.polrelid = c.relation
+    where not p.polpermissive and p.polcmd in ('r', '*') and c.shown_by is null
+  union all
   select what || 'has the tag @searchCollection and needs a primary key `id uuid`' from collections c where not exists (
     select from pg_index i join pg_attribute a on a.attrelid = i.indrelid and a.attnum = i.indkey[0]
     where i.indrelid = c.relation and i.indisprimary and i.indnkeyatts = 1 and a.attname = 'id' and a.atttypid = 'uuid'::regtype)

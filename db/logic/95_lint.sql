@@ -16,7 +16,7 @@ create or replace function schema_violations() returns setof text as $$
   ),
   secrets as materialized (select * from columns where tags ? 'secret'),
   functions as (
-    select p.oid, p.oid::regprocedure::text as name, p.proname, p.pronargs, p.prosecdef, p.proconfig, p.proacl, p.proowner,
+    select p.oid, p.oid::regprocedure::text as name, p.proname, p.pronargs, p.prosecdef, p.proconfig, p.proacl, p.proowner, p.prokind,
       comment_tags(d.description) as tags, d.description as comment, p.prorettype
     from pg_proc p left join pg_description d on d.objoid = p.oid and d.classoid = 'pg_proc'::regclass
     where p.pronamespace = (select current_schema()::regnamespace)
@@ -330,7 +330,26 @@ create or replace function schema_violations() returns setof text as $$
     from functions where tags ?| array['guard', 'computed'] and not has_function_privilege('office_api', oid, 'execute')
   union all
   select 'function ' || name || ': has a @guard and returns void; return the changed row, or a boolean' from functions
-    where tags ? 'guard' and prorettype = 'void'::regtype
+    where tags ? 'guard' and prorettype = 'void'::regtype and prokind = 'f'
+  union all
+  -- The API leaves out such a function, or has no name for an argument.
+  select 'function ' || f.name || ': has a @guard and ' || r.reason
+    from functions f join pg_proc p on p.oid = f.oid
+      cross join lateral unnest(coalesce(p.proallargtypes, p.proargtypes::oid[]), p.proargmodes, p.proargnames) with ordinality
+        as a(type, mode, name, place)
+      join pg_type y on y.oid = a.type
+      cross join lateral (select case
+        when a.mode = 'v' then 'a variable number of arguments, which the API has not; take an array without `variadic`'
+        when y.typtype = 'p' then format('an argument of the type %s, which the API has not; name one type', y.typname)
+        when coalesce(a.mode, 'i') in ('i', 'b') and coalesce(a.name, '') = '' then format('no name for its argument %s; give it one', a.place)
+      end) as r(reason)
+    where f.tags ? 'guard' and r.reason is not null
+  union all
+  select 'function ' || f.name || ': has a @guard and ' || case f.prokind when 'p' then 'is a procedure, which the API has not; write a function'
+      else 'returns a record without columns, which the API has not; write `returns table (...)`, or return rows of a table' end
+    from functions f join pg_proc p on p.oid = f.oid
+    where f.tags ? 'guard' and (f.prokind = 'p'
+      or p.prorettype = 'record'::regtype and not coalesce(p.proargmodes && array['o', 'b', 't']::"char"[], false))
   union all
   -- The API leaves out all functions of such a name.
   select 'functions ' || string_agg(name, ' and ' order by name) || ': have the same name, so the API has none of them; name them differently, or drop the one that is left from before its parameters changed'

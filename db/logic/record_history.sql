@@ -57,13 +57,24 @@ $$ language plpgsql volatile;
 comment on function conflicting_change is
   'Locks a row that the caller sees; returns who changed it when its version is another one, and null otherwise. For other rows, `isMissing`: some mutations change rows that the caller does not see, and would ignore the version.';
 
--- The caller has been checked: they see the row or, for a deleted one, may read the audit log.
+-- The caller has been checked: they see the row or, for a deleted one, may read the audit log. With `owner`, the field of the
+-- row's owner, the history begins when the row became that of its present owner: a key that people choose may have been that
+-- of another row, and a row may have changed hands.
+drop function if exists record_history(text, text, text[], timestamptz, uuid, integer);
 create or replace function record_history(
-  entity_type text, entity_id text, operations text[], before_time timestamptz, before_id uuid, size integer
+  entity_type text, entity_id text, operations text[], before_time timestamptz, before_id uuid, size integer, owner text default null
 ) returns table (
   id uuid, created_at timestamptz, operation text, correlation_id text, source text, token_name text, user_id uuid, user_name text,
   before jsonb, after jsonb, also_changed integer
 ) as $$
+  with beginning as materialized (
+    select c.id, c.created_at, c.operation
+    from audit_log c
+    where record_history.owner is not null and c.entity_id = record_history.entity_id and c.entity_type = record_history.entity_type
+      and (c.operation = 'CREATE' or c.operation = 'UPDATE' and c.after ->> record_history.owner is distinct from c.before ->> record_history.owner)
+    order by c.created_at desc, c.id desc
+    limit 1
+  )
   select a.id, a.created_at, a.operation, a.correlation_id, a.metadata ->> 'source', t.name, u.id, u.name, a.before, a.after,
     case when a.correlation_id is null or a.operation = 'READ' then 0 else (
       select count(*)::integer from (
@@ -81,6 +92,9 @@ create or replace function record_history(
     and (a.created_at, a.id) < (
       coalesce(record_history.before_time, 'infinity'),
       coalesce(record_history.before_id, 'ffffffff-ffff-ffff-ffff-ffffffffffff'))
+    -- The change of the owner has values of the former one.
+    and not exists (
+      select from beginning b where (b.created_at, b.id) > (a.created_at, a.id) or b.id = a.id and b.operation = 'UPDATE')
   order by a.created_at desc, a.id desc
   limit record_history.size
 $$ language sql stable security definer set search_path from current;

@@ -1,29 +1,44 @@
 -- Undoes deletions from the audit log.
 
 -- The tables whose deleted rows can be restored. Rows with files are not, because their files are deleted with them.
+-- The columns of their rows have changed.
+drop function if exists restorable_tables();
+drop function if exists restorable_table(text);
+drop function if exists may_restore_row(text[], text, audit_log);
 create or replace function restorable_tables()
-returns table (entity_type text, relation regclass, permissions text[], reads text, needs_login boolean, is_listed boolean, owner text, labels text[]) as $$
+returns table (
+  entity_type text, relation regclass, permissions text[], reads text, needs_login boolean, is_listed boolean, owner text, owner_token text,
+  is_restricted boolean, labels text[]
+) as $$
   select substring(t.tags ->> 'audit' from '^(\w+)'), c.oid::regclass,
     array_remove(regexp_split_to_array(btrim(t.tags ->> 'create'), '[\s,]+'), 'login'),
     nullif(t.tags ->> 'read', 'login'), t.tags ?| array['login', 'session'] or 'login' in (t.tags ->> 'read', t.tags ->> 'create'),
-    not t.tags ? 'internal', camel_case(substring(t.tags ->> 'owner' from '^\w+')),
+    not t.tags ? 'internal', camel_case(o.names[1]), camel_case(o.names[2]),
+    exists (select from pg_policy p where p.polrelid = c.oid and not p.polpermissive and p.polcmd in ('r', '*')),
     array_remove(array[camel_case(substring(t.tags ->> 'label' from '^\w+')), 'name', 'title', 'email', 'number', 'key'], null)
-  from pg_class c, lateral table_tags(c.oid) as t(tags)
+  from pg_class c, lateral table_tags(c.oid) as t(tags), lateral owner_columns(t.tags) as o(names)
   where c.relnamespace = current_schema()::regnamespace and c.relkind = 'r' and t.tags ? 'create'
     and t.tags ->> 'audit' !~ '^off\y'
     and not exists (select from pg_attribute a where a.attrelid = c.oid and a.attname = 'file_key' and not a.attisdropped)
 $$ language sql stable;
 
-create or replace function restorable_table(entity_type text) returns table (relation regclass, permissions text[], needs_login boolean, owner text) as $$
-  select t.relation, t.permissions, t.needs_login, t.owner from restorable_tables() t where t.entity_type = restorable_table.entity_type
+create or replace function restorable_table(entity_type text)
+returns table (relation regclass, permissions text[], needs_login boolean, owner text, owner_token text, is_restricted boolean) as $$
+  select t.relation, t.permissions, t.needs_login, t.owner, t.owner_token, t.is_restricted from restorable_tables() t where t.entity_type = restorable_table.entity_type
 $$ language sql stable;
 
--- A row with an owner is visible to nobody else. Whoever deleted it has seen it, and holders of `audit.read` see all deletions.
--- Where every login may create rows, only the owner of a row may restore it.
-create or replace function may_restore_row(permissions text[], owner text, deleted audit_log) returns boolean as $$
+-- A row with an owner, and with a second column only to one API token, is visible to nobody else; a restrictive policy may
+-- have hidden any row. Whoever deleted a row has seen it, and holders of `audit.read` see all deletions. Where every login may
+-- create rows, only the owner of a row may restore it.
+create or replace function may_restore_row(permissions text[], owner text, owner_token text, is_restricted boolean, deleted audit_log)
+returns boolean as $$
   select coalesce(
-    may_restore_row.owner is null or may_restore_row.deleted.before ->> may_restore_row.owner = current_user_id()::text
-      or may_restore_row.permissions <> '{}' and (may_restore_row.deleted.actor_user_id = current_user_id() or has_permission('audit.read')),
+    ((may_restore_row.owner is null or may_restore_row.deleted.before ->> may_restore_row.owner = current_user_id()::text)
+        and (not may_restore_row.is_restricted or may_restore_row.deleted.actor_user_id = current_user_id())
+      or may_restore_row.deleted.actor_user_id = current_user_id() and may_restore_row.permissions <> '{}'
+      or may_restore_row.permissions <> '{}' and has_permission('audit.read'))
+    and (may_restore_row.owner_token is null or current_token_id() is null
+      or may_restore_row.deleted.before ->> may_restore_row.owner_token = current_token_id()::text),
     false)
 $$ language sql stable;
 
@@ -70,7 +85,7 @@ begin
   where a.operation = 'DELETE' and a.created_at > now() - interval '7 days'
     and a.entity_type = any (case when deletions.entity_type is null then v_types else array[deletions.entity_type] end)
     and (deletions.entity_id is null or a.entity_id = deletions.entity_id)
-    and may_restore_row(t.permissions, t.owner, a)
+    and may_restore_row(t.permissions, t.owner, t.owner_token, t.is_restricted, a)
     and not exists (select from audit_erasures e where e.audit_log_id = a.id)
     and is_deleted_since(a.entity_type, a.entity_id, a.created_at)
     and not exists (
@@ -204,7 +219,7 @@ begin
   elsif v_audit.id is null or not exists (
     select from restorable_table(v_audit.entity_type) t
     where t.permissions <@ current_permissions() and not (t.needs_login and is_scoped())
-      and may_restore_row(t.permissions, t.owner, v_audit)
+      and may_restore_row(t.permissions, t.owner, t.owner_token, t.is_restricted, v_audit)
   ) then
     perform fail('OF404', 'There is no deletion of the last seven days with this id that you may undo', '{"path": ["auditLogId"]}');
   end if;
@@ -215,7 +230,7 @@ begin
   from (
     select a.entity_type, jsonb_agg(a.before order by a.id) as rows
     from audit_log a join restorable_tables() t on t.entity_type = a.entity_type
-    where may_restore_row(t.permissions, t.owner, a) and a.operation = 'DELETE' and case when restore.together
+    where may_restore_row(t.permissions, t.owner, t.owner_token, t.is_restricted, a) and a.operation = 'DELETE' and case when restore.together
       then a.created_at = v_audit.created_at and a.correlation_id is not distinct from v_audit.correlation_id
       else a.id = v_audit.id and a.created_at = v_audit.created_at end
       and not exists (select from audit_erasures e where e.audit_log_id = a.id)

@@ -33,6 +33,18 @@ const cancelledError = () =>
 const concurrentChangeError = () =>
   conflict("Another request changed the same rows at the same time: try again");
 
+/** A row that a restrictive policy rejects. Only these are named; that no other policy accepts a row is a defect. */
+const policyError = ({ message }: DatabaseError) => {
+  const [, table] =
+    /^new row violates row-level security policy ".*" for table "(.*)"$/.exec(message) ?? [];
+  return table === undefined
+    ? null
+    : new PublicError(
+        "FORBIDDEN",
+        `A policy of ${table} does not allow you a row with these values`,
+      );
+};
+
 /** The answer to each SQLSTATE that callers can cause. `rule` is the violated constraint, as far as the catalogue has it. */
 const answersBySqlState: Record<
   string,
@@ -52,6 +64,7 @@ const answersBySqlState: Record<
   },
   "23514": (_error, rule) =>
     badUserInput(`${subjectOf(rule)} ${rule?.message ?? "is not allowed"}`, fieldDetails(rule)),
+  "42501": policyError,
   // Values.
   "22000": rangeOrderError,
   "22003": wrongTypeError,

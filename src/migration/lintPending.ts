@@ -5,7 +5,7 @@ import { readApplied } from "./history.ts";
 import { emptySchema } from "./lint/knownSchema.ts";
 import { schemaAfter, lintMigration } from "./lint/lint.ts";
 import { tablesOf } from "./lint/productTables.ts";
-import { misplacedStatements } from "./lint/logic.ts";
+import { functionsOf, misplacedStatements } from "./lint/logic.ts";
 import type { Problem } from "./lint/rules.ts";
 import { Refusal } from "./refusals.ts";
 import type { SqlFile, Sources } from "./sources.ts";
@@ -67,9 +67,15 @@ export function lintLogic(sources: Sources): void {
   if (problems.length > 0) throw new Refusal(problems.join("\n"));
 }
 
-function logicProblems({ ownLogic }: Sources): string[] {
+function logicProblems({ ownLogic, logic, migrations }: Sources): string[] {
+  if (ownLogic.length === 0) return [];
+  const texts = (files: readonly SqlFile[]) => files.map(({ text }) => text);
+  const kept = {
+    tables: tablesOf(migrations.flatMap(({ files }) => texts(files))),
+    functions: functionsOf(texts(logic.filter((file) => !ownLogic.includes(file)))),
+  };
   const lines = ownLogic.flatMap((file) =>
-    misplacedStatements(file.text).flatMap(({ line, message }) => [
+    misplacedStatements(file.text, kept).flatMap(({ line, message }) => [
       `  - ${shownPath(file.path)}:${line}: ${message}`,
       `    > ${shownLine(file, line)}`,
     ]),

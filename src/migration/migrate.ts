@@ -81,6 +81,7 @@ export async function migrate(
     // Imported on demand, because it loads all server modules and PostgreSQL's parser.
     const isChange = state.made && state.stamp !== sources.stamp;
     let check: MigrateOptions["check"];
+    let isRehearsed = false;
     if (isChange && options.acceptNewer) {
       const newer = await marksOfNewerRelease(client, tenant, sources);
       if (newer.length > 0) {
@@ -105,6 +106,7 @@ export async function migrate(
     if (isChange) {
       const { rehearse } = await import("./rehearse.ts");
       const declared = await rehearse(client, { tenant, sources, extraSqlDir, allowBreaking, log });
+      isRehearsed = true;
       check = (within) => refuseLeftFunctions(within, declared);
     }
     if (checkOnly) {
@@ -119,7 +121,8 @@ export async function migrate(
       check = (within, made) => checkNewTenant(within, made, sources);
     }
     await migrateTenant(client, tenant, {
-      log,
+      // The rehearsal has shown the warnings, when they could still be heeded.
+      log: (line) => (isRehearsed && line.startsWith("WARNING: ") ? undefined : log(line)),
       extraSqlDir,
       production,
       ...(check && { check }),

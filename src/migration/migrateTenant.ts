@@ -80,7 +80,11 @@ async function migrateOnce(
     await client.query(`set local lock_timeout = ${lockTimeoutMs}`);
     await client.query("set local role office_owner");
     // The rehearsal checks all function bodies at the end, to report all errors together.
-    if (rehearse) await client.query("set local check_function_bodies = off");
+    if (rehearse) {
+      await client.query("set local check_function_bodies = off");
+      // Of a former rehearsal that was committed, as by a `commit` in a file.
+      await client.query(`drop schema if exists "${tenant}" cascade`);
+    }
     await runSources(client, tenant, sources, { log, explained });
     // The server does not offer it in production; dropping it leaves no other way to call it.
     if (production)

@@ -36,6 +36,8 @@ export async function rehearse(client: pg.ClientBase, rehearsal: Rehearsal): Pro
   await migrateTenant(client, `${tenant}_rehearsal`, {
     extraSqlDir,
     rehearse: true,
+    // The other lines tell of files that are applied.
+    log: (line) => line.startsWith("WARNING: ") && log(line),
     check: async (within, copy) => {
       functions = await apiFunctions(within);
       after = await readApi(within, copy);

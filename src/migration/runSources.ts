@@ -7,6 +7,7 @@ import { lineAt, refusalOf } from "./failures/describe.ts";
 import { checkHistory, storeChecksums } from "./history.ts";
 import { shownPath } from "./fileNames.ts";
 import { RuleViolationError } from "./refusals.ts";
+import { brokenPolicies } from "./brokenPolicies.ts";
 import { brokenViewTags } from "./viewTags.ts";
 import type { Sources, SqlFile } from "./sources.ts";
 
@@ -97,7 +98,8 @@ export async function runSources(
   );
   const violations = rows.map((row) => row.violation);
   // Views that violate a rule may not be readable.
-  if (violations.length === 0) violations.push(...(await brokenViewTags(client, log)));
+  if (violations.length === 0)
+    violations.push(...(await brokenViewTags(client, log)), ...(await brokenPolicies(client)));
   if (violations.length > 0) throw new RuleViolationError(violations);
   const { rows: warnings } = await client.query<{ warning: string }>(
     "select w as warning from schema_warnings() as w",

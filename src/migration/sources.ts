@@ -1,3 +1,4 @@
+import { isUtf8 } from "node:buffer";
 import { createHash } from "node:crypto";
 import { readdir, readFile } from "node:fs/promises";
 import { basename, join } from "node:path";
@@ -49,7 +50,10 @@ const sqlFolder = join(import.meta.dirname, "../../db");
  */
 export async function readSources(extraSqlDir?: string): Promise<Sources> {
   const product = await Promise.all(
-    ["migrations", "logic", "data"].map((name) => sqlFiles(join(sqlFolder, name))),
+    ["migrations", "logic", "data"].map(async (name) => {
+      const folder = join(sqlFolder, name);
+      return sqlFiles(folder, await entriesOf(folder));
+    }),
   );
   const [migrations = [], logic = [], data = []] = product;
   const own = extraSqlDir === undefined ? null : await readExtraFiles(extraSqlDir);
@@ -85,25 +89,28 @@ export async function readSources(extraSqlDir?: string): Promise<Sources> {
 }
 
 async function readExtraFiles(folder: string) {
-  const path = join(folder, "prepare.sql");
-  const [entries, migrations, logic, text] = await Promise.all([
-    ifAny(entriesOf(folder)),
-    ifAny(sqlFiles(join(folder, "migrations"))),
-    ifAny(sqlFiles(join(folder, "logic"))),
-    ifAny(readFile(path, "utf8")),
+  const [entries = [], migrations, logic] = await Promise.all([
+    entriesIfAny(folder),
+    entriesIfAny(join(folder, "migrations")),
+    entriesIfAny(join(folder, "logic")),
   ]);
-  if (!migrations && !logic && text === undefined)
+  const hasPrepare = entries.some(({ name }) => name === "prepare.sql");
+  if (!migrations && !logic && !hasPrepare)
     throw new Refusal(
       `DATABASE_EXTRA_SQL_DIR: ${folder} has no folder "migrations" or "logic" and no file "prepare.sql"`,
     );
-  refuseNames(folder, extraFolderProblems(entries ?? []));
-  return { migrations, logic, prepare: text === undefined ? undefined : { path, text } };
+  refuseNames(folder, extraFolderProblems(entries));
+  return {
+    migrations: migrations && (await sqlFiles(join(folder, "migrations"), migrations)),
+    logic: logic && (await sqlFiles(join(folder, "logic"), logic)),
+    prepare: hasPrepare ? (await readFiles(folder, ["prepare.sql"]))[0] : undefined,
+  };
 }
 
-/** Undefined for a folder or file that does not exist. */
-async function ifAny<T>(reading: Promise<T>): Promise<T | undefined> {
+/** Undefined for a folder that does not exist. A file of it that does not exist is refused when it is read. */
+async function entriesIfAny(folder: string): Promise<Entry[] | undefined> {
   try {
-    return await reading;
+    return await entriesOf(folder);
   } catch (error) {
     // A file in place of the folder.
     if (["ENOENT", "ENOTDIR"].includes((error as NodeJS.ErrnoException).code ?? ""))
@@ -119,17 +126,11 @@ async function entriesOf(folder: string): Promise<Entry[]> {
   }));
 }
 
-async function sqlFiles(folder: string): Promise<SqlFile[]> {
-  const entries = await entriesOf(folder);
+async function sqlFiles(folder: string, entries: readonly Entry[]): Promise<SqlFile[]> {
   const isMigrations = basename(folder) === "migrations";
   refuseNames(folder, isMigrations ? migrationNameProblems(entries) : logicNameProblems(entries));
   const names = entries.map(({ name }) => name).filter((name) => !name.startsWith("."));
-  const files = await Promise.all(
-    names.sort().map(async (name) => {
-      const path = join(folder, name);
-      return { path, text: await readFile(path, "utf8") };
-    }),
-  );
+  const files = await readFiles(folder, names.sort());
   const empty = files.filter(({ text }) => isMigrations && text.trim() === "");
   refuseNames(
     folder,
@@ -140,6 +141,36 @@ async function sqlFiles(folder: string): Promise<SqlFile[]> {
   );
   return files;
 }
+
+/** @throws Refusal when a file cannot be read, or is not in plain UTF-8 */
+async function readFiles(folder: string, names: readonly string[]): Promise<SqlFile[]> {
+  const problems: NameProblem[] = [];
+  const files = await Promise.all(
+    names.map(async (name) => {
+      const path = join(folder, name);
+      const bytes = await readFile(path).catch((error: unknown) => {
+        if (!(error instanceof Error)) throw error;
+        problems.push({ file: name, message: `${name} cannot be read: ${error.message}` });
+        return Buffer.alloc(0);
+      });
+      const found = encodingProblem(bytes);
+      if (found !== undefined) problems.push({ file: name, message: `${name} ${found}` });
+      return { path, text: bytes.toString("utf8") };
+    }),
+  );
+  refuseNames(folder, problems);
+  return files;
+}
+
+/** PostgreSQL would report a syntax error at a character that no editor shows. */
+function encodingProblem(bytes: Buffer): string | undefined {
+  if (bytes.includes(0)) return "is saved as UTF-16: save it as UTF-8";
+  if (bytes.subarray(0, 3).equals(byteOrderMark))
+    return "begins with a byte order mark: save it as UTF-8 without one";
+  return isUtf8(bytes) ? undefined : "has bytes of another encoding: save it as UTF-8";
+}
+
+const byteOrderMark = Buffer.from("\uFEFF");
 
 function refuseNames(folder: string, problems: readonly NameProblem[]): void {
   if (problems.length === 0) return;

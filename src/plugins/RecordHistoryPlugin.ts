@@ -54,6 +54,8 @@ interface AuditedTable {
   key: string;
   /** The fields that the API shows, with the table that each refers to. */
   fields: ReadonlyMap<string, PgResource | null>;
+  /** The field with the owner of the row; null if rows have none. */
+  owner: string | null;
   /** The names of columns that the API does not show. */
   hidden: ReadonlySet<string>;
 }
@@ -71,6 +73,7 @@ export const RecordHistoryPlugin: GraphileConfig.Plugin = extendSchema((build) =
         entityType,
         key,
         fields: shownFields(build, resource),
+        owner: ownerField(build, resource),
         hidden: hiddenFields(build, resource),
       });
   }
@@ -99,7 +102,7 @@ export const RecordHistoryPlugin: GraphileConfig.Plugin = extendSchema((build) =
     const start = after == null ? null : readCursor(after);
     const { rows } = await client.query<HistoryRow>({
       text: `select h.*, to_char(h.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as created_at
-        from record_history($1, $2, $3, $4, $5, $6) as h`,
+        from record_history($1, $2, $3, $4, $5, $6, $7) as h`,
       values: [
         table.entityType,
         seen?.id ?? storedId(id),
@@ -107,6 +110,7 @@ export const RecordHistoryPlugin: GraphileConfig.Plugin = extendSchema((build) =
         start?.at ?? null,
         start?.id ?? null,
         first + 1,
+        mayReadAll ? null : table.owner,
       ],
     });
     const page = rows.slice(0, first);
@@ -223,6 +227,13 @@ export const RecordHistoryPlugin: GraphileConfig.Plugin = extendSchema((build) =
     },
   };
 }, "RecordHistoryPlugin");
+
+/** The field with the user of the tag `@owner`. */
+function ownerField(build: GraphileBuild.Build, resource: PgResource): string | null {
+  const [attributeName] = ownerColumns(resource.extensions?.tags);
+  const codec = resource.codec as PgCodecWithAttributes;
+  return attributeName === undefined ? null : build.inflection.attribute({ attributeName, codec });
+}
 
 /** The API's fields of a table by the names that the audit log uses, with the tables that they refer to. */
 function shownFields(

@@ -75,7 +75,7 @@ test("a domain of several columns names the one or the other", () => {
   });
 });
 
-test("a row that a policy rejects is an error of the service", () => {
+test("a row that no policy accepts is an error of the service", () => {
   const message = 'new row violates row-level security policy for table "products"';
   expect(answerTo({ code: "42501", message })).toBeNull();
 });

@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
@@ -87,6 +87,23 @@ test("is rejected for an empty file", async () => {
 test("is reported together with all other invalid names", async () => {
   await Promise.all([migration("vat.sql"), migration("0002_Vat.sql")]);
   expect((await refusal()).split("\n")).toHaveLength(3);
+});
+
+test("A file that cannot be read, or is not in plain UTF-8, is rejected by name", async () => {
+  const logic = (name: string) => join(own, "logic", name);
+  await Promise.all([
+    symlink(join(own, "nowhere"), logic("link.sql")),
+    writeFile(logic("latin.sql"), Buffer.from([0x2d, 0x2d, 0xe6])),
+    writeFile(logic("mark.sql"), "\uFEFFselect 1;"),
+    writeFile(logic("utf16.sql"), Buffer.from("select 1;", "utf16le")),
+  ]);
+  const lines = (await refusal()).split("\n").slice(1);
+  expect(lines.toSorted()).toEqual([
+    "  - latin.sql has bytes of another encoding: save it as UTF-8",
+    expect.stringMatching(/^ {2}- link\.sql cannot be read: ENOENT/),
+    "  - mark.sql begins with a byte order mark: save it as UTF-8 without one",
+    "  - utf16.sql is saved as UTF-16: save it as UTF-8",
+  ]);
 });
 
 describe("A file beside migrations and logic", () => {

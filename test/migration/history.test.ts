@@ -185,6 +185,25 @@ describe("with --check, the migrate command", () => {
     expect(rows).toEqual([]);
   });
 
+  test("prints the warnings, which applying the files does not repeat", async () => {
+    await writeFile(
+      pathOf("0003_cellars.sql"),
+      `create table cellars (id uuid primary key default uuidv7(), user_id uuid not null references users on delete restrict, name text);
+       create index on cellars (user_id);
+       comment on table cellars is '@read products.read\n@create products.update\n@mutations create\n@audit Cellar\nCellars.';
+       comment on column cellars.name is 'The name.';`,
+    );
+    const warning = "WARNING: table cellars: a mutation creates rows for any user of user_id";
+    expect((await check()).output).toContain(warning);
+    // As a rehearsal that was committed left it.
+    await database.pool.query(
+      "create schema backoffice_rehearsal authorization office_owner create table cellars (id uuid)",
+    );
+    const applied = await migrate();
+    expect(applied).toMatchObject({ code: 0 });
+    expect(applied.output.split(warning)).toHaveLength(2);
+  });
+
   test("says that a database without a schema has nothing to compare with", async () => {
     await database.pool.query("alter schema backoffice rename to backoffice_kept");
     try {

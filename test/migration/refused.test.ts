@@ -93,6 +93,15 @@ const refusals: Refused[] = [
     ],
   },
   {
+    what: "reads the rows of a table in a policy of the same table",
+    step: "views",
+    sql: sound,
+    logic: `select ensure_policy('cellars', 'cellars_deep', 'select', 'office_api', 'exists (select from cellars c where c.name = ''deep'')');`,
+    says: [
+      'table cellars: nobody could read it, because a policy fails (infinite recursion detected in policy for relation "cellars"); read the rows of the table itself in a function with `security definer`',
+    ],
+  },
+  {
     what: "promises a key that several rows of a view have",
     step: "views",
     sql: `${sound} insert into cellars (name) values ('deep'), ('deep'); ${view}`,
@@ -541,6 +550,28 @@ describe("the migrate command", () => {
     );
     expect(output.match(/^ {2}- /gm)).toHaveLength(1);
     expect(code).toBe(1);
+  });
+
+  test("refuses transaction commands, comments of tables and functions of the product in logic", async () => {
+    await own.migration("cellars", sound);
+    await own.logic(
+      "own",
+      `grant select on products to office_api; commit;
+comment on table absences is '@read login\nAbsences.';
+comment on column cellars.name is '@internal\nThe name.';
+create or replace function has_permission(key text) returns boolean as $$ select true $$ language sql stable;
+create or replace view cellar_list with (security_invoker = true) as select id from cellars;
+comment on view cellar_list is '@internal\n@audit off because it has no rows of its own\nCellars.';
+comment on column cellar_list.id is 'The cellar.';`,
+    );
+    const { code, output } = await runMigrate(database.url, own.path, ["--check"]);
+    expect(code).toBe(1);
+    expect(output.match(/logic\/own\.sql:\d+: .*/g)).toEqual([
+      "logic/own.sql:1: The migrator begins and commits. Leave transaction commands out.",
+      "logic/own.sql:2: The comment of a table has its tags, which are applied before this file runs. Write it in a migration.",
+      "logic/own.sql:4: The comment of a column of a table has its tags, which are applied before this file runs. Write it in a migration.",
+      "logic/own.sql:6: has_permission is a function of the product, which relies on it. Give yours another name.",
+    ]);
   });
 
   test("reports what the linter finds in migrations and in logic together", async () => {

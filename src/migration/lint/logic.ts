@@ -1,5 +1,7 @@
 import type { Node } from "libpg-query";
+import type { ProductTables } from "./knownSchema.ts";
 import { readSource, SyntaxProblem } from "./source.ts";
+import { listWords } from "./tree.ts";
 
 /** A statement of a `logic` file that does not belong there. */
 export interface MisplacedStatement {
@@ -17,15 +19,32 @@ const objects: Partial<Record<string, string>> = {
   OBJECT_SEQUENCE: "sequence",
 };
 
+/** What a deployment's `logic` leaves as it is. */
+export interface KeptObjects {
+  /** The tables of the product and of the deployment, whose comments are part of migrations. */
+  tables: ProductTables;
+  /** The names of the product's functions. */
+  functions: ReadonlySet<string>;
+}
+
+/** The names of the functions that files create. */
+export function functionsOf(files: readonly string[]): Set<string> {
+  const names = files.flatMap((sql) =>
+    readSource(sql).statements.flatMap(({ node }) => createdFunction(node) ?? []),
+  );
+  return new Set(names);
+}
+
 /**
- * Finds statements that change tables, types or sequences, and policies and triggers that would lock their table at
- * each migration. None for a file that does not parse: PostgreSQL reports its mistake when it runs.
+ * Finds statements that change tables, types or sequences, policies and triggers that would lock their table at each
+ * migration, and transaction commands; in a deployment's file also changes of the kept objects. None for a file that does
+ * not parse: PostgreSQL reports its mistake when it runs.
  */
-export function misplacedStatements(sql: string): MisplacedStatement[] {
+export function misplacedStatements(sql: string, kept?: KeptObjects): MisplacedStatement[] {
   try {
     const { statements, lineAt } = readSource(sql);
     return statements.flatMap(({ node, at }) => {
-      const message = messageAbout(node);
+      const message = messageAbout(node) ?? (kept && changeOfKept(node, kept));
       return message === undefined ? [] : [{ line: lineAt(at), message }];
     });
   } catch (error) {
@@ -40,9 +59,33 @@ function messageAbout(node: Node): string | undefined {
     return `\`${command}\` belongs in a file of \`migrations\`, which runs once. Files of \`logic\` run again at each migration: functions, views, triggers and policies, which can be replaced.`;
   if ("CreatePolicyStmt" in node || "AlterPolicyStmt" in node)
     return `A policy is made by \`select ensure_policy(...)\`, which locks the table only when the policy differs; a restrictive one with \`restrictive => true\`.`;
+  if ("TransactionStmt" in node)
+    return "The migrator begins and commits. Leave transaction commands out.";
   if ("CreateTrigStmt" in node)
     return `A trigger is made by \`select ensure_trigger(...)\`, which locks the table only when the trigger differs.`;
   return undefined;
+}
+
+/** The tags of comments are applied before a deployment's `logic` runs, and the product relies on its functions. */
+function changeOfKept(node: Node, { tables, functions }: KeptObjects): string | undefined {
+  if ("CommentStmt" in node) {
+    const { objtype, object } = node.CommentStmt;
+    const names = listWords(object);
+    const table = names.at(objtype === "OBJECT_COLUMN" ? -2 : -1) ?? "";
+    const isOfTable = objtype === "OBJECT_TABLE" || objtype === "OBJECT_COLUMN";
+    if (isOfTable && (objtype === "OBJECT_TABLE" || tables.has(table)))
+      return `The comment of ${objtype === "OBJECT_TABLE" ? "a table" : "a column of a table"} has its tags, which are applied before this file runs. Write it in a migration.`;
+  }
+  const name = createdFunction(node);
+  return name !== undefined && functions.has(name)
+    ? `${name} is a function of the product, which relies on it. Give yours another name.`
+    : undefined;
+}
+
+function createdFunction(node: Node): string | undefined {
+  if (!("CreateFunctionStmt" in node)) return undefined;
+  const [name] = (node.CreateFunctionStmt.funcname ?? []).slice(-1);
+  return name && "String" in name ? name.String.sval : undefined;
 }
 
 function schemaCommand(node: Node): string | undefined {

@@ -34,6 +34,14 @@ export const engineViolations: ViolationCase[] = [
     ],
   },
   {
+    what: "a restrictive policy on rows that the search engine shows",
+    sql: `${sound};
+      create policy planted_fewer on planted as restrictive for select to office_api using (note is not null)`,
+    violations: [
+      "table planted: has the tag @searchCollection and the restrictive policy planted_fewer, which the search engine does not know; remove one of them, or write `@searchOnly` with a boolean column",
+    ],
+  },
+  {
     what: "fields of unsupported types and an unreadable field",
     sql: `${sound};
       alter table planted add column shape point, add column size integer, add column parts text[], add column hush text;

@@ -218,6 +218,30 @@ export const policyViolations: ViolationCase[] = [
     ],
   },
   {
+    what: "guarded functions that the API cannot have",
+    sql: [
+      "function planted_any(value anyelement) returns text as 'select 1::text'",
+      "function planted_many(variadic names text[]) returns text as 'select 1::text'",
+      "function planted_nameless(integer) returns text as 'select 1::text'",
+      "function planted_record() returns record as 'select 1'",
+      "procedure planted_step() as 'select 1'",
+    ]
+      .map((definition) => {
+        const [kind = "", signature = ""] = /^(\w+) (\w+)/.exec(definition)?.slice(1) ?? [];
+        return `create ${definition} language sql;
+          comment on ${kind} ${signature} is E'@guard products.read\\nOne.';
+          revoke execute on ${kind} ${signature} from public; grant execute on ${kind} ${signature} to office_api`;
+      })
+      .join(";"),
+    violations: [
+      "function planted_any(anyelement): has a @guard and an argument of the type anyelement, which the API has not; name one type",
+      "function planted_many(text[]): has a @guard and a variable number of arguments, which the API has not; take an array without `variadic`",
+      "function planted_nameless(integer): has a @guard and no name for its argument 1; give it one",
+      "function planted_record(): has a @guard and returns a record without columns, which the API has not; write `returns table (...)`, or return rows of a table",
+      "function planted_step(): has a @guard and is a procedure, which the API has not; write a function",
+    ],
+  },
+  {
     what: "two functions of one name",
     sql: `create function planted_things(number integer) returns text as 'select 1::text' language sql stable;
       revoke execute on function planted_things(integer) from public`,
