@@ -31,7 +31,7 @@ export async function readAccess(client: pg.ClientBase, api: GraphQLSchema): Pro
   const { rows: policies } = await client.query<Policy>(
     `select policyname as name, tablename as table,
        regexp_replace(
-         lower(cmd) || coalesce(' where ' || qual, '') || coalesce(', checked: ' || nullif(with_check, qual), ''),
+         case permissive when 'RESTRICTIVE' then 'restrictive ' else '' end || lower(cmd) || coalesce(' where ' || qual, '') || coalesce(', checked: ' || nullif(with_check, qual), ''),
          -- A function in a subquery is called once a statement, not once a row; that says nothing about access.
          '\\( SELECT (\\w+\\([^()]*\\)) AS \\w+\\)', '\\1', 'g') as text
      from pg_policies where schemaname = current_schema() and 'office_api' = any (roles) order by tablename, policyname`,

@@ -204,7 +204,8 @@ function statementFor(
   if (names.length === 0)
     return verb === "create"
       ? { text: `insert into ${table} default values returning id` }
-      : { text: `select id from ${table} where id = $1`, values: [id] };
+      : // Locked, so that the policies of updates hold.
+        { text: `select id from ${table} where id = $1 for no key update`, values: [id] };
   const list = names.map((name) => pg.escapeIdentifier(name)).join(", ");
   const source = `(select ${list} from jsonb_populate_record(null::${table}, unrounded('${table.replaceAll("'", "''")}', $1::jsonb)))`;
   if (verb === "create")

@@ -174,6 +174,7 @@ test("a row of a table with an owner is changed and deleted by its owner only, t
   });
   for (const [mutation, verb] of [
     [`updateTastingNote(id: "${id}", input: { note: "Mine" }) { id }`, "update"],
+    [`updateTastingNote(id: "${id}", input: {}) { id }`, "update"],
     [`deleteTastingNote(id: "${id}")`, "delete"],
   ]) {
     const { errors } = await service.ask(`mutation { ${mutation} }`, { token: other.token });

@@ -50,13 +50,17 @@ test("a changed permission is shown at the fields that need it", async () => {
   await own.migration("permission", comment("@read users.read\n@audit CellarKey"));
   await own.logic(
     "keys",
-    `select ensure_policy('cellar_keys', 'cellar_keys_open', 'select', 'office_api', 'user_id is not null');`,
+    `select ensure_policy('cellar_keys', 'cellar_keys_open', 'select', 'office_api', 'user_id is not null');
+     select ensure_policy('cellar_keys', 'cellar_keys_kept', 'select', 'office_api', 'user_id is not null', restrictive => true);`,
   );
   const { code, output } = await migrate();
   for (const field of ["cellarKey", "cellarKeyPages", "cellarKeys"])
     expect(output).toContain(
       `  ~ Query.${field} needed a login or an unscoped API token, now \`users.read\`\n`,
     );
+  expect(output).toContain(
+    "  + policy cellar_keys_kept on cellar_keys: restrictive select where (user_id IS NOT NULL)\n",
+  );
   expect(output).toContain(
     "  + policy cellar_keys_open on cellar_keys: select where (user_id IS NOT NULL)\n",
   );

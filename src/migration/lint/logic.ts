@@ -1,6 +1,7 @@
 import type { Node } from "libpg-query";
 import type { ProductTables } from "./knownSchema.ts";
 import { readSource, SyntaxProblem } from "./source.ts";
+import { roleMessage, setsRole } from "./statements.ts";
 import { listWords } from "./tree.ts";
 
 /** A statement of a `logic` file that does not belong there. */
@@ -61,6 +62,7 @@ function messageAbout(node: Node): string | undefined {
     return `A policy is made by \`select ensure_policy(...)\`, which locks the table only when the policy differs; a restrictive one with \`restrictive => true\`.`;
   if ("TransactionStmt" in node)
     return "The migrator begins and commits. Leave transaction commands out.";
+  if (setsRole(node)) return roleMessage;
   if ("CreateTrigStmt" in node)
     return `A trigger is made by \`select ensure_trigger(...)\`, which locks the table only when the trigger differs.`;
   return undefined;

@@ -61,6 +61,7 @@ function checkTransaction(context: Context, node: Node) {
       "transaction",
       "The migrator begins and commits. Leave transaction commands out; a change that needs a separate commit is a separate migration.",
     );
+  if (setsRole(node)) report(context, "transaction", roleMessage);
   const outside =
     "AlterSystemStmt" in node ||
     "CreatedbStmt" in node ||
@@ -72,6 +73,17 @@ function checkTransaction(context: Context, node: Node) {
       "transaction",
       "This cannot run in a transaction, and every migration is one. It belongs to the operation of the database.",
     );
+}
+
+export const roleMessage =
+  "The migrator acts as office_owner, and the files after this one would run as another role. Leave this out.";
+
+/** Whether a statement changes the role for the statements after it. */
+export function setsRole(node: Node): boolean {
+  return (
+    "VariableSetStmt" in node &&
+    ["role", "session_authorization"].includes(node.VariableSetStmt.name ?? "")
+  );
 }
 
 function hasOption(params: readonly Node[] | undefined, name: string): boolean {

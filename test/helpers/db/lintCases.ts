@@ -120,6 +120,8 @@ export const bad: BadCase[] = [
   { rule: "schema-name", sql: "grant usage on schema backoffice to office_api;" },
   { rule: "schema-name", sql: "alter table wines set schema other;" },
   { rule: "search-path", sql: "set search_path to backoffice;" },
+  { rule: "transaction", sql: "set role office_api;" },
+  { rule: "transaction", sql: "set local session authorization default;" },
   { rule: "search-path", sql: "set local search_path = backoffice;" },
   { rule: "search-path", sql: "reset all;" },
   { rule: "search-path", sql: "select set_config('search_path', 'backoffice', true);" },
