@@ -14755,7 +14755,7 @@ AS $function$
     exists (select from pg_policy p where p.polrelid = c.oid and not p.polpermissive and p.polcmd in ('r', '*')),
     array_remove(array[camel_case(substring(t.tags ->> 'label' from '^\w+')), 'name', 'title', 'email', 'number', 'key'], null)
   from pg_class c, lateral table_tags(c.oid) as t(tags), lateral owner_columns(t.tags) as o(names)
-  where c.relnamespace = current_schema()::regnamespace and c.relkind = 'r' and t.tags ? 'create'
+  where c.relnamespace = current_schema()::regnamespace and c.relkind in ('r', 'p') and t.tags ? 'create'
     and t.tags ->> 'audit' !~ '^off\y'
     and not exists (select from pg_attribute a where a.attrelid = c.oid and a.attname = 'file_key' and not a.attisdropped)
 $function$;

@@ -8,7 +8,7 @@ import type { RequestInfo } from "../auth/identity.ts";
 import { badUserInput, notFound } from "../errors/PublicError.ts";
 import { fitsType } from "../paging/cursorValues.ts";
 import { storedId } from "../postgres/uuid.ts";
-import { auditedType } from "../schema/auditedType.ts";
+import { auditedKey, auditedType } from "../schema/auditedType.ts";
 import { isHidden } from "../schema/columns.ts";
 import { relations } from "../schema/consoleReferences.ts";
 import { type Table, labelColumns, nounOfRow, titleOfRow } from "../schema/labels.ts";
@@ -52,6 +52,8 @@ interface AuditedTable {
   entityType: string;
   /** The column that identifies a row. */
   key: string;
+  /** The column that identifies it in the audit log. */
+  recordedBy: string;
   /** The fields that the API shows, with the table that each refers to. */
   fields: ReadonlyMap<string, PgResource | null>;
   /** The field with the owner of the row; null if rows have none. */
@@ -67,11 +69,13 @@ export const RecordHistoryPlugin: GraphileConfig.Plugin = extendSchema((build) =
   for (const [name, resource] of readableTables(build)) {
     const entityType = auditedType(resource);
     const { key } = labelColumns(build, resource);
-    if (entityType !== null && key !== null)
+    const recordedBy = key === null ? null : auditedKey(resource, key);
+    if (entityType !== null && key !== null && recordedBy !== null)
       tables.set(name, {
         resource,
         entityType,
         key,
+        recordedBy,
         fields: shownFields(build, resource),
         owner: ownerField(build, resource),
         hidden: hiddenFields(build, resource),
@@ -91,7 +95,9 @@ export const RecordHistoryPlugin: GraphileConfig.Plugin = extendSchema((build) =
     if (includeReads) checkGuard(["audit.read"], caller);
     if (first < 1 || first > maxFirst)
       throw badUserInput(`first is between 1 and ${maxFirst}`, { path: ["first"] });
-    const [seen] = await rowsByKey(client, table.resource, [id], { columns: [table.key] });
+    const [seen] = await rowsByKey(client, table.resource, [id], {
+      columns: [table.recordedBy],
+    });
     // The values of a deleted row are shown only to callers who may read the whole audit log.
     const missing = () =>
       notFound(`There is no ${nounOfRow(build, table.resource as Table)} with this id`, {
@@ -105,7 +111,7 @@ export const RecordHistoryPlugin: GraphileConfig.Plugin = extendSchema((build) =
         from record_history($1, $2, $3, $4, $5, $6, $7) as h`,
       values: [
         table.entityType,
-        seen?.id ?? storedId(id),
+        seen?.name ?? storedId(id),
         ["CREATE", "UPDATE", "DELETE", ...(includeReads ? ["READ"] : [])],
         start?.at ?? null,
         start?.id ?? null,

@@ -7,6 +7,7 @@ import {
   isObjectType,
 } from "graphql";
 import type { PgResource } from "postgraphile/@dataplan/pg";
+import { auditedKey } from "./auditedType.ts";
 import { actionsByType, describeActions } from "./consoleActions.ts";
 import type {
   ConsoleAction,
@@ -27,6 +28,7 @@ import {
   type Table,
   type Tags,
   headingAndPlace,
+  labelColumns,
   labelFields,
   listWidget,
   tagText,
@@ -197,6 +199,7 @@ function entityOf(
     delete: findMutation(schema, "delete", typeName),
   };
   const label = labelFields(build, table);
+  const { key } = labelColumns(build, table as PgResource);
   const orders = orderValues(rootField(schema, root?.list) ?? parents[0]?.graphqlField);
   const fields = fieldsOf(build, schema, { table, type, mutations, orders, listed: places.listed });
   const owner = hasOwnRows(tags) ? ownerField(build, table, fields) : null;
@@ -233,6 +236,8 @@ function entityOf(
     },
     hasHistory:
       label.keyField !== null &&
+      key !== null &&
+      auditedKey(table as PgResource, key) !== null &&
       schema.getQueryType()?.getFields()["recordHistory"] !== undefined &&
       tagText(tags, "audit")?.startsWith("off") !== true,
     historyOwnerField: null,

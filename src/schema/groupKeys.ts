@@ -11,6 +11,7 @@ import { sql } from "postgraphile/pg-sql2";
 import type { SQL } from "postgraphile/pg-sql2";
 import type { Column } from "./columns.ts";
 import { innerCodec, isHidden } from "./columns.ts";
+import { isUnique } from "./lookUpKey.ts";
 
 declare global {
   namespace GraphileBuild {
@@ -90,12 +91,6 @@ export function orderGroups($groups: PgSelectStep, $names: Step): void {
     }),
   );
   $groups.orderBy({ fragment, codec: TYPES.text, direction: "ASC" });
-}
-
-function isUnique(resource: PgResource, attributeName: string): boolean {
-  return resource.uniques.some(
-    ({ attributes: [first, ...others] }) => first === attributeName && others.length === 0,
-  );
 }
 
 function keysOf(build: GraphileBuild.Build, name: string, codec: PgCodec): GroupKey[] {

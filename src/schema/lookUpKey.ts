@@ -13,3 +13,10 @@ export function lookUpKey(resource: PgResource): Unique | undefined {
   if (isView(resource)) return primary ?? resource.uniques[0];
   return primary?.attributes.join() === "id" ? primary : undefined;
 }
+
+/** Whether no two rows have the same value in a column. */
+export function isUnique({ uniques }: Pick<PgResource, "uniques">, attributeName: string): boolean {
+  return uniques.some(
+    ({ attributes: [first, ...others] }) => first === attributeName && others.length === 0,
+  );
+}

@@ -3,7 +3,7 @@ import { insertApiToken } from "../helpers/apiToken.ts";
 import { type ExtraSqlDir, createExtraSqlDir } from "../helpers/migration/extraSqlDir.ts";
 import { startOwnSqlService } from "../helpers/migration/ownSqlService.ts";
 
-// Rows that policies hide from some callers, in tables of a deployment.
+// Tables of a deployment: histories, and rows that policies hide from some callers.
 
 const tables = `
 create table notebooks (
@@ -36,6 +36,29 @@ comment on table token_notes is '@read products.read
 @audit TokenNote
 Notes of one API token.';
 comment on column token_notes.name is 'The note.';
+
+create table stands (
+  id uuid primary key default uuidv7(),
+  code text not null unique,
+  hall text not null
+);
+comment on table stands is '@read products.read
+@audit Stand code
+Stands at fairs.';
+comment on column stands.code is 'The code of the stand.';
+comment on column stands.hall is 'The hall.';
+
+create table stand_wines (
+  id uuid primary key default uuidv7(),
+  stand_id uuid not null references stands on delete cascade,
+  wine text not null
+);
+create index on stand_wines (stand_id);
+comment on table stand_wines is '@read products.read
+@create products.update
+@audit StandWine stand_id
+Wines of a stand, recorded as changes of it.';
+comment on column stand_wines.wine is 'The wine.';
 
 create table deals (
   id uuid primary key default uuidv7(),
@@ -118,6 +141,23 @@ describe("the history of a row with an owner", () => {
     await sql("update notebooks set user_id = $1", [auditor.userId]);
     expect((await bodies(auditor.token, "plan")).length).toBeGreaterThanOrEqual(5);
   });
+});
+
+test("the history of a row is found by the unique column of @audit, and a shared one has none", async () => {
+  const bo = await service.login(writer);
+  const { rows } = await sql("insert into stands (code, hall) values ('A1', 'North') returning id");
+  await sql("update stands set hall = 'South'");
+  const { data } = await ask(
+    bo.token,
+    `query ($id: String!) {
+       recordHistory(entity: "stands", id: $id) { nodes { operation } }
+       console { entities { name hasHistory } }
+     }`,
+    { id: rows[0].id },
+  );
+  expect(data.recordHistory.nodes).toEqual([{ operation: "UPDATE" }, { operation: "CREATE" }]);
+  expect(data.console.entities).toContainEqual({ name: "stands", hasHistory: true });
+  expect(data.console.entities).toContainEqual({ name: "standWines", hasHistory: false });
 });
 
 describe("deletions", () => {

@@ -5,7 +5,7 @@ import { insertApiToken } from "../helpers/apiToken.ts";
 import { type ModelServer, startModelServer } from "../../dev/emulators/modelServer.ts";
 import type { Answer } from "../helpers/service.ts";
 import { waitFor } from "../helpers/waitFor.ts";
-import { endWorkers, launch } from "../helpers/workers/workerProcess.ts";
+import { type WorkerProcess, endWorkers, launch } from "../helpers/workers/workerProcess.ts";
 import { compileCache } from "../helpers/environment.ts";
 import { bootstrap, cleanUp, run } from "../helpers/http/testRuns.ts";
 import type { SearchService } from "../helpers/search/searchService.ts";
@@ -17,6 +17,7 @@ const runId = `search_${Date.now().toString(36)}`;
 
 let model: ModelServer;
 let search: SearchService;
+let worker: WorkerProcess;
 let token: string;
 const headers = run(runId);
 const tenant = `backoffice_e2e_${runId}`;
@@ -25,7 +26,7 @@ const nameOf = (type: string) => search.nameOf(`${type}_e2e_${runId}`);
 beforeAll(async () => {
   model = await startModelServer({ chunkMs: 1 });
   search = await startSearchService(model.env);
-  await search.startWorker();
+  worker = await search.startWorker();
   ({ token } = await bootstrap(search.service, headers, "first@example.com"));
   await waitFor("the run's collections to be built", async () => {
     const { data } = await search.service.ask("{ globalSearchConfig { searches { enabled } } }", {
@@ -459,13 +460,15 @@ test("the engine commands repair differences, rebuild and rotate keys without in
     "compared",
     Array.from({ length: 30 }, (_, n) => `Compared ${n + 1}`),
   );
-  const run = async (script: string, ...words: string[]) => {
-    const made = launch([`src/commands/${script}.ts`, ...words], {
+  const start = (script: string, ...words: string[]) =>
+    launch([`src/commands/${script}.ts`, ...words], {
       ...compileCache,
       ...search.env,
       NODE_ENV: "test",
       DATABASE_URL: url,
     });
+  const run = async (script: string, ...words: string[]) => {
+    const made = start(script, ...words);
     return { code: await made.exited, output: made.output() };
   };
   const command = (...words: string[]) => run("searchIndex", ...words);
@@ -488,11 +491,19 @@ test("the engine commands repair differences, rebuild and rotate keys without in
 
   const rebuilt = await command("rebuild", "products");
   expect(rebuilt).toEqual({ code: 0, output: expect.not.stringContaining("No worker runs") });
-  // As if the worker were dead, until its next heartbeat.
-  await waitFor("the hint that no worker runs", async () => {
-    await pool.query("update office_jobs.workers set seen_at = seen_at - interval '1 hour'");
-    return (await command("rebuild", "products")).output.includes("No worker runs: start one");
+  worker.signal("SIGSTOP");
+  await waitFor("the heartbeat to be missed", async () => {
+    const { rows: heard } = await pool.query(
+      "select from office_jobs.workers where seen_at > clock_timestamp() - silence",
+    );
+    return heard.length === 0;
   });
+  const waiting = start("searchIndex", "rebuild", "products");
+  await waitFor("the hint that no worker runs", () =>
+    waiting.output().includes("No worker runs: start one"),
+  );
+  worker.signal("SIGCONT");
+  expect(await waiting.exited).toBe(0);
   expect((await command("rebuild", "wines")).output).toContain("wines: the collections are");
 
   const before = await search.config("products");
