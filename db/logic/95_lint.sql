@@ -339,14 +339,14 @@ create or replace function schema_violations() returns setof text as $$
         as a(type, mode, name, place)
       join pg_type y on y.oid = a.type
       cross join lateral (select case
-        when a.mode = 'v' then 'a variable number of arguments, which the API has not; take an array without `variadic`'
-        when y.typtype = 'p' then format('an argument of the type %s, which the API has not; name one type', y.typname)
+        when a.mode = 'v' then 'a variable number of arguments, which the API does not have; take an array without `variadic`'
+        when y.typtype = 'p' then format('an argument of the type %s, which the API does not have; name one type', y.typname)
         when coalesce(a.mode, 'i') in ('i', 'b') and coalesce(a.name, '') = '' then format('no name for its argument %s; give it one', a.place)
       end) as r(reason)
     where f.tags ? 'guard' and r.reason is not null
   union all
-  select 'function ' || f.name || ': has a @guard and ' || case f.prokind when 'p' then 'is a procedure, which the API has not; write a function'
-      else 'returns a record without columns, which the API has not; write `returns table (...)`, or return rows of a table' end
+  select 'function ' || f.name || ': has a @guard and ' || case f.prokind when 'p' then 'is a procedure, which the API does not have; write a function'
+      else 'returns a record without columns, which the API does not have; write `returns table (...)`, or return rows of a table' end
     from functions f join pg_proc p on p.oid = f.oid
     where f.tags ? 'guard' and (f.prokind = 'p'
       or p.prorettype = 'record'::regtype and not coalesce(p.proargmodes && array['o', 'b', 't']::"char"[], false))

@@ -81,7 +81,8 @@ export async function migrate(
     // Imported on demand, because it loads all server modules and PostgreSQL's parser.
     const isChange = state.made && state.stamp !== sources.stamp;
     let check: MigrateOptions["check"];
-    let isRehearsed = false;
+    // Shown by the rehearsal, when they can still be heeded.
+    const warnings = new Set<string>();
     if (isChange && options.acceptNewer) {
       const newer = await marksOfNewerRelease(client, tenant, sources);
       if (newer.length > 0) {
@@ -105,8 +106,13 @@ export async function migrate(
       await prepareDatabase(ownerUrl, { log, responseTimeoutMs, own: sources.prepare });
     if (isChange) {
       const { rehearse } = await import("./rehearse.ts");
-      const declared = await rehearse(client, { tenant, sources, extraSqlDir, allowBreaking, log });
-      isRehearsed = true;
+      const declared = await rehearse(client, {
+        ...{ tenant, sources, extraSqlDir, allowBreaking },
+        log(line) {
+          if (line.startsWith("WARNING: ")) warnings.add(line);
+          log(line);
+        },
+      });
       check = (within) => refuseLeftFunctions(within, declared);
     }
     if (checkOnly) {
@@ -121,8 +127,7 @@ export async function migrate(
       check = (within, made) => checkNewTenant(within, made, sources);
     }
     await migrateTenant(client, tenant, {
-      // The rehearsal has shown the warnings, when they could still be heeded.
-      log: (line) => (isRehearsed && line.startsWith("WARNING: ") ? undefined : log(line)),
+      log: (line) => (warnings.has(line) ? undefined : log(line)),
       extraSqlDir,
       production,
       ...(check && { check }),

@@ -164,7 +164,7 @@ async function readFiles(folder: string, names: readonly string[]): Promise<SqlF
 
 /** PostgreSQL would report a syntax error at a character that no editor shows. */
 function encodingProblem(bytes: Buffer): string | undefined {
-  if (bytes.includes(0)) return "is saved as UTF-16: save it as UTF-8";
+  if (bytes.includes(0)) return "has NUL characters, as text in UTF-16 has: save it as UTF-8";
   if (bytes.subarray(0, 3).equals(byteOrderMark))
     return "begins with a byte order mark: save it as UTF-8 without one";
   return isUtf8(bytes) ? undefined : "has bytes of another encoding: save it as UTF-8";

@@ -102,7 +102,7 @@ test("A file that cannot be read, or is not in plain UTF-8, is rejected by name"
     "  - latin.sql has bytes of another encoding: save it as UTF-8",
     expect.stringMatching(/^ {2}- link\.sql cannot be read: ENOENT/),
     "  - mark.sql begins with a byte order mark: save it as UTF-8 without one",
-    "  - utf16.sql is saved as UTF-16: save it as UTF-8",
+    "  - utf16.sql has NUL characters, as text in UTF-16 has: save it as UTF-8",
   ]);
 });
 

@@ -234,11 +234,11 @@ export const policyViolations: ViolationCase[] = [
       })
       .join(";"),
     violations: [
-      "function planted_any(anyelement): has a @guard and an argument of the type anyelement, which the API has not; name one type",
-      "function planted_many(text[]): has a @guard and a variable number of arguments, which the API has not; take an array without `variadic`",
+      "function planted_any(anyelement): has a @guard and an argument of the type anyelement, which the API does not have; name one type",
+      "function planted_many(text[]): has a @guard and a variable number of arguments, which the API does not have; take an array without `variadic`",
       "function planted_nameless(integer): has a @guard and no name for its argument 1; give it one",
-      "function planted_record(): has a @guard and returns a record without columns, which the API has not; write `returns table (...)`, or return rows of a table",
-      "function planted_step(): has a @guard and is a procedure, which the API has not; write a function",
+      "function planted_record(): has a @guard and returns a record without columns, which the API does not have; write `returns table (...)`, or return rows of a table",
+      "function planted_step(): has a @guard and is a procedure, which the API does not have; write a function",
     ],
   },
   {
