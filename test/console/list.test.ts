@@ -533,6 +533,9 @@ describe("a list in other environments", () => {
       await page.getByText("There is no list “prodcts”").waitFor();
       await page.getByText("Did you mean").getByRole("link", { name: "Products" }).click();
       await firstRow(page).getByText("Wine 000001").waitFor();
+      // A title, where the name is `exportJobs`.
+      await open("/exports");
+      await page.getByText("Did you mean").getByRole("link", { name: "Exports" }).waitFor();
     });
   });
 

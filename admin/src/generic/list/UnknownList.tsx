@@ -9,10 +9,16 @@ import { en } from "../../text/en.ts";
 /** Shown when the URL names a list that is not in the caller's metadata. */
 export function UnknownList({ name }: { name: string }): ReactNode {
   const entities = useEntities();
-  const near = nearest(
-    name,
-    Array.from(entities.listed, (entity) => entity.name),
-  ).flatMap((known) => entities.get(known) ?? []);
+  // People also write the title, as `exports` for `exportJobs`.
+  const known = new Map(
+    entities.listed.flatMap((entity) => [
+      [entity.title.toLowerCase().replaceAll(" ", ""), entity] as const,
+      [entity.name, entity] as const,
+    ]),
+  );
+  const near = [
+    ...new Set(nearest(name, [...known.keys()]).flatMap((one) => known.get(one) ?? [])),
+  ];
   return (
     <Unknown name={name} closed={entities.closed(name)} what={en.list.unknown(name)}>
       {near.length > 0 && (
