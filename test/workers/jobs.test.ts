@@ -19,7 +19,17 @@ beforeAll(async () => {
     grant insert on test_effects to office_worker`);
 });
 afterAll(() => database?.drop());
-afterEach(() => endWorkers());
+/** Waits for the connections, too: a statement that a killed worker has sent may take a job of the next test. */
+const stopWorkers = async () => {
+  await endWorkers();
+  await waitFor("the connections of the workers to end", async () => {
+    const { rowCount } = await database.pool.query(
+      "select from pg_stat_activity where datname = current_database() and application_name = 'office_worker'",
+    );
+    return rowCount === 0;
+  });
+};
+afterEach(stopWorkers);
 
 const until = (what: string, id: string, check: (row: JobRow) => boolean) =>
   waitFor(what, async () => {
@@ -305,7 +315,7 @@ describe("an ended job", () => {
   test("is retried once when its owner retries it many times at once", async () => {
     await startWorkerProcess(database.url);
     const failed = await fail();
-    await endWorkers();
+    await stopWorkers();
     const clicks = await Promise.allSettled(
       Array.from({ length: 5 }, () => own.call("retry_job", failed.id)),
     );
