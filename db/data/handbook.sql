@@ -50,7 +50,7 @@ orders with a mapping issue again.
 
 `Actions` offers what else can be done with a row, such as deactivating a user, or with a list, such as importing orders from the ERP or marking all notifications as read; what is hard to take back asks first.
 
-`Delete` waits six seconds in which `Undo` takes it back, and longer while the pointer or the focus is in the message. A row that others refer to is not deleted; the message names what refers to it. A row that was deleted within the last seven days is restored at its address: the page says who deleted it, with `Restore` for whoever may create such rows, and its history for holders of `audit.read`. The report `Deleted rows` lists them. If a row is deleted while you edit it, the form keeps what you typed; `Restore and save` restores the row and saves your edits in it. If a colleague had changed the same fields before, it asks first.
+`Delete` waits six seconds in which `Undo` takes it back, and longer while the pointer or the focus is in the message. A row that others refer to is not deleted; the message names what refers to it. The selected rows of a list, at most 100, are deleted together; each one that cannot be deleted stays. A row that was deleted within the last seven days is restored at its address: the page says who deleted it, with `Restore` for whoever may create such rows, and its history for holders of `audit.read`. The report `Deleted rows` lists them. If a row is deleted while you edit it, the form keeps what you typed; `Restore and save` restores the row and saves your edits in it. If a colleague had changed the same fields before, it asks first.
 
 A secret, such as the address of a calendar feed or an API token, is shown once, in a dialog after its row is created.
 
@@ -71,13 +71,13 @@ Handbook pages are rendered from Markdown. Holders of `documentation.update` edi
 | --- | --- |
 | Ctrl K | go to a list or report, or find a row of any list by its name |
 | `/` | the query |
-| `j` `k`, arrows | rows and cells; Ctrl End goes to the last row, ↑ from the first row to the titles of the columns, where Enter sorts |
+| `j` `k`, arrows | rows and cells; Ctrl End goes to the last row, ↑ from the first row to the titles of the columns, where Enter sorts and Shift ← → changes the width |
 | Enter, Space | open the row; look at it in a drawer, or in the first column select it |
 | `n` | new row |
 | `h` | history |
 | `[` `]` | the row before, the row after, also in a drawer |
 | `.` | actions of the row or list |
-| Delete, `u` | in a record, delete the row; take back a deletion while its message shows |
+| Delete, `u` | delete the row, in a list the selected rows; take back a deletion while its message shows |
 | Ctrl S | save |
 
 Keys of one letter work outside of fields and can be switched off in the dialog of `?` (Account, Keyboard).
@@ -879,7 +879,7 @@ product. `format` is `XLSX`, `CSV` or `JSONL`.
 
 `createListExport` exports the rows of any list that the caller may read, such as `orders`, `customers` or `campaigns`, and
 of the audit log (`auditLogs`). It needs `exports.create` and the permission of the list. In the console it is the button
-**Export** of a list, which takes its query, its order and its columns, or a template of the list. **Save columns as
+**Export** of a list, which takes its query, or the selected rows, its order and its columns, or a template of the list. **Save columns as
 template** there opens the form of a new template with these columns.
 
 ```graphql
