@@ -10,7 +10,7 @@ import { useKeys } from "../../ui/keys.ts";
 import { showToast } from "../../ui/Toasts.tsx";
 import { deleteLater } from "../record/deleteLater.ts";
 
-/** Each row is deleted by a request of its own. */
+/** The largest number of rows to delete together: the console sends one request for each row. */
 const mostDeleted = 100;
 
 interface SelectionBarProps {
