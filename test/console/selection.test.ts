@@ -103,6 +103,24 @@ describe("the selected rows of a list", () => {
     ]);
   });
 
+  test("stay when somebody has changed them since the user saw them", async () => {
+    await journey(async ({ page, open, expectProblem }) => {
+      expectProblem("mutation Delete");
+      await open("/reviewers?q=210");
+      await selectFirst(page, 1);
+      await service.database.pool.query(
+        "update reviewers set name = 'Reviewer 210 of Rome' where name = 'Reviewer 210'",
+      );
+      await page.getByRole("button", { name: "Delete" }).click();
+      await page.getByRole("button", { name: "Close" }).click();
+      await page.getByText("Reviewer 210 was not deleted").waitFor();
+    });
+    const { rowCount } = await service.database.pool.query(
+      "select from reviewers where name = 'Reviewer 210 of Rome'",
+    );
+    expect(rowCount).toBe(1);
+  });
+
   test("are at most a hundred to be deleted together", async () => {
     await journey(async ({ page, open }) => {
       await open("/reviewers");

@@ -52,9 +52,18 @@ export function listDocument(
   return `query List($query: String, $first: Int!, $offset: Int!, $count: Boolean!) {
   page: ${pagesOf(entity)}(query: $query, first: $first, offset: $offset, includeTotalCount: $count${order}) {
     totalCount
-    nodes { ${selections(entity, fields)} }
+    nodes { ${[selections(entity, fields), ...deletedBy(entity)].join(" ")} }
   }
 }`;
+}
+
+/** The fields by which the selected rows of a list are deleted: their owner, and the version that the user has seen. */
+function deletedBy({ canDelete }: Entity): string[] {
+  if (canDelete === null) return [];
+  return [
+    ...(canDelete.ownerField === null ? [] : [name(canDelete.ownerField)]),
+    ...(canDelete.takesVersion ? ["rowVersion"] : []),
+  ];
 }
 
 const orderArgument = (orderBy: readonly string[]): string =>
