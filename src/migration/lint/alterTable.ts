@@ -14,6 +14,9 @@ const stableFunctions = new Set([
   "jsonb_build_array",
 ]);
 
+/** `disable trigger`, `enable trigger` and their forms. */
+const switchesTrigger = /^AT_(Enable|Disable)(Always|Replica)?Trig/;
+
 /** Rules for `alter table` on a table in use. */
 export function checkAlterTable(context: Context) {
   const { node } = context.statement;
@@ -40,6 +43,12 @@ function checkProtection(context: Context, table: string, { subtype, def }: Alte
       context,
       "row-level-security",
       `This takes row-level security off ${table}. Keep it enabled and forced, and write a policy that admits more.`,
+    );
+  if (switchesTrigger.test(subtype ?? ""))
+    report(
+      context,
+      "trigger",
+      `This changes when triggers of ${table} run. They write the audit log and the times of rows, and a new schema does not have them yet when its migrations run. Leave it out.`,
     );
   if (
     subtype === "AT_DetachPartition" &&

@@ -1,7 +1,7 @@
 import type { Node } from "libpg-query";
 import type { ProductTables } from "./knownSchema.ts";
 import { readSource, SyntaxProblem } from "./source.ts";
-import { roleMessage, setsRole } from "./statements.ts";
+import { changesSetting, roleMessage, setsRole, settingMessage } from "./statements.ts";
 import { listWords } from "./tree.ts";
 
 /** A statement of a `logic` file that does not belong there. */
@@ -63,6 +63,7 @@ function messageAbout(node: Node): string | undefined {
   if ("TransactionStmt" in node)
     return "The migrator begins and commits. Leave transaction commands out.";
   if (setsRole(node)) return roleMessage;
+  if (changesSetting(node)) return settingMessage;
   if ("CreateTrigStmt" in node)
     return `A trigger is made by \`select ensure_trigger(...)\`, which locks the table only when the trigger differs.`;
   return undefined;

@@ -24,6 +24,8 @@ export const rules = {
   "extension-or-role": "extensions and roles belong to the database, not to the schema",
   "function-in-migration": "functions live in db/logic, where they can be replaced",
   "do-block": "a DO block hides its statements from this linter",
+  setting: "a setting also holds for the files that run afterwards",
+  trigger: "triggers write the audit log and the times of rows, and are never off",
   "row-level-security": "row-level security is never disabled",
   "on-delete": "every foreign key says what happens when its target is deleted",
   "foreign-key-index": "every foreign key has an index that starts with its column",

@@ -62,6 +62,7 @@ function checkTransaction(context: Context, node: Node) {
       "The migrator begins and commits. Leave transaction commands out; a change that needs a separate commit is a separate migration.",
     );
   if (setsRole(node)) report(context, "transaction", roleMessage);
+  else if (changesSetting(node)) report(context, "setting", settingMessage);
   const outside =
     "AlterSystemStmt" in node ||
     "CreatedbStmt" in node ||
@@ -84,6 +85,16 @@ export function setsRole(node: Node): boolean {
     "VariableSetStmt" in node &&
     ["role", "session_authorization"].includes(node.VariableSetStmt.name ?? "")
   );
+}
+
+export const settingMessage =
+  "This setting also holds for the files that run after this one. Leave it out; a function has its own by `create function … set name = value`.";
+
+/** Whether a statement changes a setting for the statements after it. Of `search_path`, a rule of its own tells. */
+export function changesSetting(node: Node): boolean {
+  if (!("VariableSetStmt" in node)) return false;
+  const { kind, name } = node.VariableSetStmt;
+  return kind !== "VAR_RESET_ALL" && name !== "search_path";
 }
 
 function hasOption(params: readonly Node[] | undefined, name: string): boolean {

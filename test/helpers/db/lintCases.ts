@@ -134,6 +134,12 @@ export const bad: BadCase[] = [
     sql: "create function f() returns int language sql as 'select 1';",
   },
   { rule: "do-block", sql: "do $$ begin execute 'drop table wines'; end $$;" },
+  { rule: "setting", sql: "set local statement_timeout = '5s';" },
+  { rule: "setting", sql: "set lock_timeout = 0;" },
+  { rule: "setting", sql: "reset statement_timeout;" },
+  { rule: "trigger", sql: "alter table wines disable trigger user;" },
+  { rule: "trigger", sql: "alter table wines disable trigger _100_timestamps;" },
+  { rule: "trigger", sql: "alter table wines enable always trigger wines_changed;" },
   { rule: "row-level-security", sql: "alter table wines disable row level security;" },
   { rule: "row-level-security", sql: "alter table wines no force row level security;" },
   {
