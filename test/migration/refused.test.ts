@@ -556,7 +556,7 @@ describe("the migrate command", () => {
     await own.migration("cellars", sound);
     await own.logic(
       "own",
-      `grant select on products to office_api; commit; set role office_api;
+      `grant select on products to office_api; commit; set role office_api; set work_mem = 64;
 comment on table absences is '@read login\nAbsences.';
 comment on column cellars.name is '@internal\nThe name.';
 create or replace function has_permission(key text) returns boolean as $$ select true $$ language sql stable;
@@ -569,6 +569,7 @@ comment on column cellar_list.id is 'The cellar.';`,
     expect(output.match(/logic\/own\.sql:\d+: .*/g)).toEqual([
       "logic/own.sql:1: The migrator begins and commits. Leave transaction commands out.",
       "logic/own.sql:1: The migrator acts as office_owner, and the files after this one would run as another role. Leave this out.",
+      "logic/own.sql:1: This setting also holds for the files that run after this one. Leave it out; a function has its own by `create function … set name = value`.",
       "logic/own.sql:2: The comment of a table has its tags, which are applied before this file runs. Write it in a migration.",
       "logic/own.sql:4: The comment of a column of a table has its tags, which are applied before this file runs. Write it in a migration.",
       "logic/own.sql:6: has_permission is a function of the product, which relies on it. Give yours another name.",
