@@ -52,6 +52,8 @@ orders with a mapping issue again.
 
 `Delete` waits six seconds in which `Undo` takes it back, and longer while the pointer or the focus is in the message. A row that others refer to is not deleted; the message names what refers to it. The selected rows of a list, at most 100, are deleted together; each one that cannot be deleted stays. A row that was deleted within the last seven days is restored at its address: the page says who deleted it, with `Restore` for whoever may create such rows, and its history for holders of `audit.read`. The report `Deleted rows` lists them. If a row is deleted while you edit it, the form keeps what you typed; `Restore and save` restores the row and saves your edits in it. If a colleague had changed the same fields before, it asks first.
 
+`Edit` below a list gives the selected rows, at most 100, the same values: choose the fields, whose hints say what the rows have now; other fields stay as they are. A row that somebody has changed since the form opened keeps its values, and the form names it; save again to change it all the same. `Undo` gives the rows their former values. `Actions` there offers what can be done with all selected rows, such as declining several absences with one note, and names those for which it fails.
+
 A secret, such as the address of a calendar feed or an API token, is shown once, in a dialog after its row is created.
 
 ## Notifications and the handbook
@@ -76,8 +78,9 @@ Handbook pages are rendered from Markdown. Holders of `documentation.update` edi
 | `n` | new row |
 | `h` | history |
 | `[` `]` | the row before, the row after, also in a drawer |
-| `.` | actions of the row or list |
-| Delete, `u` | delete the row, in a list the selected rows; take back a deletion while its message shows |
+| `e` | edit the row: go to its first field; in a list, the selected rows |
+| `.` | actions of the row, the selected rows or the list |
+| Delete, `u` | delete the row, in a list the selected rows; take back a deletion, or a change of selected rows, while its message shows |
 | Ctrl S | save |
 
 Keys of one letter work outside of fields and can be switched off in the dialog of `?` (Account, Keyboard).

@@ -902,6 +902,21 @@ describe("the keys that ? lists", () => {
       await press(page, "ControlOrMeta+a");
       await status.getByText(/20,?000 rows selected/).waitFor();
     },
+    "In a list: e": async (page) => {
+      await press(page, "x");
+      // The shortcut comes with the button.
+      await page.getByRole("button", { name: "Edit" }).waitFor();
+      await press(page, "e");
+      await page.getByRole("dialog", { name: "Edit 1 product" }).waitFor();
+    },
+    "In a list: .": async (page) => {
+      await page.goto(`${service.url}/admin/users`);
+      await page.locator("[role='grid']:focus").waitFor();
+      await press(page, "x");
+      await page.locator(".status").getByRole("button", { name: "Actions" }).waitFor();
+      await press(page, ".");
+      await page.getByRole("menuitem").first().waitFor();
+    },
     "In a list: Delete": async (page) => {
       await page.goto(`${service.url}/admin/wineTypes`);
       await page.locator("[role='grid']:focus").waitFor();

@@ -13,7 +13,8 @@ beforeAll(async () => {
   [browser, service] = await Promise.all([launchBrowser(), startService()]);
   const { pool } = service.database;
   ({ token } = await service.login([
-    ...["products.read", "reviewers.read", "reviewers.create", "exports.create"],
+    ...["products.read", "products.update", "reviewers.read", "reviewers.create"],
+    ...["exports.create", "users.read", "users.update", "absences.read", "absences.update"],
   ]));
   await pool.query(
     "insert into reviewers (name) select 'Reviewer ' || lpad(n::text, 3, '0') from generate_series(1, 210) as n",
@@ -154,5 +155,171 @@ describe("the selected rows of a list", () => {
       "select total_rows as rows from export_jobs",
     );
     expect(rows).toEqual([{ rows: 2 }]);
+  });
+});
+
+describe("the selected rows of a list are changed together", () => {
+  const wines = ["Amarone", "Brunello", "Chianti", "Dolcetto"];
+  const vintages = async () => {
+    const { rows } = await service.database.pool.query<{ name: string; vintage: number | null }>(
+      "select name, vintage from products where name = any ($1) order by name",
+      [wines],
+    );
+    return Object.fromEntries(rows.map(({ name, vintage }) => [name, vintage]));
+  };
+  const former = { Amarone: 2010, Brunello: 2010, Chianti: 2012, Dolcetto: null };
+
+  beforeAll(async () => {
+    await service.database.pool.query(
+      `insert into products (erp_product_number, name, vintage)
+       select '00001' || n, name, vintage from unnest($1::text[], $2::int[]) with ordinality as wine(name, vintage, n)`,
+      [wines, Object.values(former)],
+    );
+  });
+
+  /** Opens the form for the four wines, with the field for the vintage. */
+  const openForm = async (page: Page, open: Journey["open"]) => {
+    await open(`/products?q=${encodeURIComponent(wines.join(" OR "))}`);
+    await selectFirst(page, 4);
+    await page.getByRole("button", { name: "Edit" }).waitFor();
+    await page.keyboard.press("e");
+    const form = page.getByRole("dialog", { name: "Edit 4 products" });
+    await form.getByRole("checkbox", { name: "Vintage" }).check();
+    return { form, vintage: form.getByRole("textbox", { name: "Vintage" }) };
+  };
+
+  test("in the chosen fields, which the user can take back", async () => {
+    await journey(async ({ page, open, expectAccessible }) => {
+      const { form, vintage } = await openForm(page, open);
+      await form.getByText("Now: 2010 (2), 2012 (1), — (1).").waitFor();
+      expect(await vintage.inputValue()).toBe("");
+      await expectAccessible();
+      await vintage.fill("2016");
+      await page.keyboard.press("ControlOrMeta+s");
+      await page.getByText("4 products were changed").waitFor();
+      expect(await vintages()).toEqual({
+        Amarone: 2016,
+        Brunello: 2016,
+        Chianti: 2016,
+        Dolcetto: 2016,
+      });
+      await page.keyboard.press("u");
+      await page.getByText("4 products have their former values again").waitFor();
+      expect(await vintages()).toEqual(former);
+    });
+  });
+
+  test("unless a value is wrong, which its field says", async () => {
+    await journey(async ({ page, open, expectProblem }) => {
+      expectProblem("mutation Update");
+      const { form, vintage } = await openForm(page, open);
+      await vintage.fill("12");
+      await page.keyboard.press("ControlOrMeta+s");
+      await form.getByText("Nothing was changed: Amarone cannot have these values.").waitFor();
+      expect(await form.locator("[data-field=vintage] .error").innerText()).toContain("Vintage");
+      await page.keyboard.press("Escape");
+      await page.getByText("Leave with unsaved changes?").waitFor();
+      await page.getByRole("button", { name: "Discard" }).click();
+      await form.waitFor({ state: "detached" });
+    });
+    expect(await vintages()).toEqual(former);
+  });
+
+  test("but not those that somebody has changed meanwhile, until the user saves again", async () => {
+    await journey(async ({ page, open, expectProblem }) => {
+      expectProblem("mutation Update");
+      const { form, vintage } = await openForm(page, open);
+      await service.database.pool.query(
+        "update products set vintage = 2019 where name in ('Brunello', 'Chianti')",
+      );
+      await vintage.fill("2016");
+      await page.getByRole("button", { name: "Save" }).click();
+      await page.getByText("Done for 2 of 4 rows. Not done:").waitFor();
+      await page.getByText("Brunello: This product was changed in the meantime").waitFor();
+      const left = page.getByRole("dialog", { name: "Edit 2 products" });
+      await left.getByText("Now: 2019.").waitFor();
+      expect(await vintages()).toEqual({
+        Amarone: 2016,
+        Brunello: 2019,
+        Chianti: 2019,
+        Dolcetto: 2016,
+      });
+      await page.getByRole("button", { name: "Save" }).click();
+      await page.getByText("2 products were changed").waitFor();
+      await form.waitFor({ state: "detached" });
+    });
+    expect(new Set(Object.values(await vintages()))).toEqual(new Set([2016]));
+  });
+
+  test("but at most a hundred", async () => {
+    await journey(async ({ page, open }) => {
+      await open("/reviewers");
+      await selectFirst(page, 101);
+      await page.getByRole("button", { name: "Edit" }).click();
+      await page.getByText("At most 100 rows can be changed together").waitFor();
+    });
+  });
+});
+
+describe("the actions of the selected rows of a list", () => {
+  const startAction = async (page: Page, name: RegExp) => {
+    const button = page.locator(".status").getByRole("button", { name: "Actions" });
+    await button.click();
+    await page.getByRole("menuitem", { name }).click();
+  };
+
+  beforeAll(async () => {
+    await service.database.pool.query(
+      `with person as (
+         insert into users (email, name, is_active)
+         values ('ida@example.com', 'Ida', true), ('jon@example.com', 'Jon', true) returning id
+       )
+       insert into absences (user_id, type, starts_on, ends_on) select id, 'OTHER', '2031-05-05', '2031-05-09' from person`,
+    );
+    // Without one, nobody can be deactivated.
+    await service.database.pool.query(
+      `with u as (insert into users (email, name, is_active) values ('zoe@example.com', 'Zoe', true) returning id)
+       insert into user_roles (user_id, role_id) select u.id, r.id from u, roles r where r.name = 'Superadmin'`,
+    );
+  });
+
+  test("run on each of them, with the values of one form", async () => {
+    await journey(async ({ page, open, expectAccessible }) => {
+      await open("/absences?q=status%3AREQUESTED");
+      await selectFirst(page, 2);
+      await startAction(page, /^Decline absence/);
+      const form = page.getByRole("dialog", { name: "Decline absence: 2 absences" });
+      await form.getByRole("textbox", { name: "Note" }).fill("The tasting is that week");
+      await expectAccessible();
+      await page.keyboard.press("ControlOrMeta+s");
+      await page.getByText("Decline absence: 2 absences, done").waitFor();
+    });
+    const { rows } = await service.database.pool.query(
+      "select status, decision_note as note from absences",
+    );
+    const declined = { status: "DECLINED", note: "The tasting is that week" };
+    expect(rows).toEqual([declined, declined]);
+  });
+
+  test("name the rows for which they fail", async () => {
+    await journey(async ({ page, open, expectProblem }) => {
+      expectProblem("mutation Act");
+      await open("/users");
+      await selectFirst(page, 3);
+      await startAction(page, /^Deactivate user/);
+      await page.getByText("Deactivate user: 3 users?").waitFor();
+      await page.getByRole("button", { name: "Deactivate user" }).click();
+      await page.getByText(/Deactivate user\. Done for 2 of 3 rows\. Not done:/).waitFor();
+      await page.getByText(/: You cannot deactivate yourself/).waitFor();
+      // What applies to some of the rows is not offered for all.
+      const menu = page.getByRole("menu");
+      await page.locator(".status").getByRole("button", { name: "Actions" }).click();
+      await menu.waitFor();
+      expect(await menu.innerText()).not.toMatch(/^(Activate|Deactivate)/m);
+    });
+    const { rows } = await service.database.pool.query<{ name: string }>(
+      "select name from users where not is_active order by name",
+    );
+    expect(rows.map(({ name }) => name)).toEqual(["Ida", "Jon"]);
   });
 });

@@ -2,7 +2,12 @@ import type { Entities, Entity } from "../meta/entities.ts";
 import { quoteValue } from "../meta/queryTokens.ts";
 import type { Row } from "../meta/rows.ts";
 import { ask } from "./ask.ts";
-import { childRecordDocument, profileDocument, recordDocument } from "./recordDocuments.ts";
+import {
+  childRecordDocument,
+  profileDocument,
+  recordDocument,
+  recordsDocument,
+} from "./recordDocuments.ts";
 import { addReferencedRows } from "./referencedRows.ts";
 import { type ChildRows, type Page, pageOfChildRows } from "./rows.ts";
 
@@ -21,6 +26,36 @@ export async function fetchRecord(
       : fetchListedRecord(entity, id, signal));
   if (row) await addReferencedRows(entities, entity.fields, [row], signal);
   return row;
+}
+
+/** The number of keys in a query, as `suggestionsByKey` has them. */
+const keysOfQuery = 50;
+
+/** Fetches rows of a list with all fields, without those that do not exist or that the caller may not read. */
+export async function fetchRecords(
+  entities: Entities,
+  entity: Entity,
+  ids: readonly string[],
+  signal?: AbortSignal,
+): Promise<Row[]> {
+  const batches = Array.from({ length: Math.ceil(ids.length / keysOfQuery) }, (_, index) =>
+    ids.slice(index * keysOfQuery, (index + 1) * keysOfQuery),
+  );
+  const pages = await Promise.all(
+    batches.map((batch) =>
+      ask<{ page: Page }>(
+        recordsDocument(entity),
+        {
+          query: `${entity.keyField}:IN(${batch.map(quoteValue).join(", ")})`,
+          first: keysOfQuery,
+        },
+        { signal },
+      ),
+    ),
+  );
+  const rows = pages.flatMap(({ page }) => page.nodes);
+  await addReferencedRows(entities, entity.fields, rows, signal);
+  return rows;
 }
 
 async function fetchProfile(entity: Entity, signal?: AbortSignal): Promise<Row | null> {

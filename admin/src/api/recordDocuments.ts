@@ -28,6 +28,11 @@ export function recordDocument(entity: Entity): string {
   return `query Record($query: String!) { page: ${pagesOf(entity)}(query: $query, first: 1) { nodes { ${fields} } } }`;
 }
 
+/** Selects the rows that a query finds, with all fields. */
+export function recordsDocument(entity: Entity): string {
+  return `query Records($query: String!, $first: Int!) { page: ${pagesOf(entity)}(query: $query, first: $first) { nodes { ${recordFields(entity)} } } }`;
+}
+
 /** Selects the row of the caller, as `recordDocument` does. */
 export function profileDocument(entity: Entity): string {
   return `query Profile { row: me { ${recordFields(entity)} } }`;

@@ -7,17 +7,18 @@ import { UnreachableError } from "./errors.ts";
  * sent again with the same idempotency key.
  */
 export function useAskOnce(): <T>(query: string, variables: Record<string, unknown>) => Promise<T> {
-  const unanswered = useRef<{ body: string; key: string } | null>(null);
+  /** The keys of the requests without a response, by their variables. */
+  const unanswered = useRef(new Map<string, string>());
   return async <T>(query: string, variables: Record<string, unknown>): Promise<T> => {
     const body = JSON.stringify(variables);
-    const key = unanswered.current?.body === body ? unanswered.current.key : crypto.randomUUID();
-    unanswered.current = { body, key };
+    const key = unanswered.current.get(body) ?? crypto.randomUUID();
+    unanswered.current.set(body, key);
     try {
       const answer = await ask<T>(query, variables, { idempotencyKey: key });
-      unanswered.current = null;
+      unanswered.current.delete(body);
       return answer;
     } catch (error) {
-      if (!(error instanceof UnreachableError)) unanswered.current = null;
+      if (!(error instanceof UnreachableError)) unanswered.current.delete(body);
       throw error;
     }
   };

@@ -128,8 +128,12 @@ export const en = {
     deselect: "Clear selection",
     partlySelected: (selected: number, wanted: number) =>
       `${formatNumber(selected)} of ${formatNumber(wanted)} rows are selected: the others are not loaded`,
-    counted: (count: number, title: string) => `${formatNumber(count)} ${insideSentence(title)}`,
+    counted: (count: number, { title, titleOne }: { title: string; titleOne: string }) =>
+      `${formatNumber(count)} ${insideSentence(count === 1 ? titleOne : title)}`,
     tooMany: (most: number) => `At most ${most} rows can be deleted together`,
+    tooManyChanged: (most: number) => `At most ${most} rows can be changed together`,
+    edit: "Edit",
+    noAction: "No action applies to all selected rows",
     tooManyExported: (most: number) =>
       `At most ${formatNumber(most)} selected rows can be exported; write a query that finds them`,
     exportedRows: (count: number | undefined, isSelection: boolean) =>

@@ -1,3 +1,5 @@
+import { formatNumber } from "./locale.ts";
+
 /** The texts of records and their forms. Not in `en.ts`, because the script of the first list does not need them. */
 export const enRecord = {
   needed: (title: string) => `${title} is needed`,
@@ -31,6 +33,30 @@ export const enRecord = {
   firstChoices: (count: number) => `The first ${count} rows. Type more to find others.`,
   notVisibleOrDeleted: "a deleted row, or one that is not visible to you",
   invalidJson: (reason: string) => `This is not valid JSON: ${reason}`,
+  /** The form that changes the selected rows of a list. */
+  selected: {
+    title: (rows: string) => `Edit ${rows}`,
+    hint: "All selected rows get the values of the fields that you choose. An empty field removes the value. Other fields stay as they are.",
+    kept: (count: number) =>
+      count === 1
+        ? "One of the rows is not yours to change; it stays as it is."
+        : `${formatNumber(count)} of the rows are not yours to change; they stay as they are.`,
+    fields: "Fields to change",
+    /** The values that the rows have. */
+    now: (values: readonly string[], more: number) =>
+      `Now: ${[...values, ...(more > 0 ? [`${formatNumber(more)} more`] : [])].join(", ")}.`,
+    saving: (done: number, count: number) =>
+      `Saving ${formatNumber(done)} of ${formatNumber(count)}`,
+    changed: (rows: string, count: number) => `${rows} ${count === 1 ? "was" : "were"} changed`,
+    someDone: (done: number, count: number) =>
+      `Done for ${formatNumber(done)} of ${formatNumber(count)} rows. Not done:`,
+    rejected: (row: string) => `Nothing was changed: ${row} cannot have these values.`,
+    more: (count: number) => `and ${formatNumber(count)} more`,
+    undone: (rows: string, count: number) =>
+      `${rows} ${count === 1 ? "has its" : "have their"} former values again`,
+    notUndone: (failed: number, count: number) =>
+      `${formatNumber(failed)} of ${formatNumber(count)} rows kept their new values, because they were changed again`,
+  },
   picture: {
     failed: "There is no picture at this address.",
     blocked: (origin: string) =>

@@ -102,9 +102,10 @@ function List({ entity }: { entity: Entity }): ReactNode {
   const ActionsMenu = useLoaded(loadActionsMenu, hasActions);
   const RecordDrawers = useLoaded(loadRecordDrawers, search.open !== undefined);
   const hasRows = rows.total !== undefined;
-  // Preloads the drawer, since users usually open a row next.
+  // Preloads what users do next: they open a row, or select some.
   useEffect(() => {
-    if (hasRows) whenIdle(() => void loadRecordDrawers().catch(() => undefined));
+    const load = () => Promise.all([loadRecordDrawers(), loadSelectionBar()]);
+    if (hasRows) whenIdle(() => void load().catch(() => undefined));
   }, [hasRows]);
 
   const change = useCallback(
@@ -205,7 +206,9 @@ function List({ entity }: { entity: Entity }): ReactNode {
               {en.record.actions}
             </Button>
           )}
-          {hasActions && ActionsMenu && <ActionsMenu entity={entity} row={null} name={null} />}
+          {hasActions && ActionsMenu && (
+            <ActionsMenu entity={entity} row={null} name={null} takesKey={selected === 0} />
+          )}
           {entity.canCreate && (
             <Button className="button button-primary" onPress={create}>
               <Icon name="plus" />

@@ -1,5 +1,5 @@
 import { useNavigate } from "@tanstack/react-router";
-import type { ReactNode } from "react";
+import { type ReactNode, useState } from "react";
 import { Button } from "react-aria-components";
 import type { Entity } from "../../meta/entities.ts";
 import { useEntities } from "../../meta/EntitiesContext.ts";
@@ -8,10 +8,14 @@ import type { Row } from "../../meta/rows.ts";
 import { en } from "../../text/en.ts";
 import { useKeys } from "../../ui/keys.ts";
 import { showToast } from "../../ui/Toasts.tsx";
+import { useLoaded } from "../../ui/useLoaded.ts";
 import { deleteLater } from "../record/deleteLater.ts";
+import { SelectionActions, actionsOfRows } from "./SelectionActions.tsx";
 
-/** The largest number of rows to delete together: the console sends one request for each row. */
-const mostDeleted = 100;
+const loadEditSelection = async () => (await import("./EditSelection.tsx")).EditSelection;
+
+/** The largest number of rows to delete or change together: the console sends one request for each row. */
+const mostChanged = 100;
 
 interface SelectionBarProps {
   entity: Entity;
@@ -27,9 +31,19 @@ export function SelectionBar({ entity, rows, onEnd }: SelectionBarProps): ReactN
   const navigate = useNavigate();
   const mayDelete =
     rows.length > 0 && rows.every((row) => entities.mutationOfRow(entity.canDelete, row) !== null);
+  const mayEdit =
+    rows.length > 0 &&
+    entity.canUpdate !== null &&
+    entity.fields.some(({ onUpdate }) => onUpdate !== "NO");
+  const [isEdited, setEdited] = useState(false);
+  const EditSelection = useLoaded(loadEditSelection, isEdited);
+  const edit = () => {
+    if (rows.length > mostChanged) showToast(en.list.tooManyChanged(mostChanged), { tone: "bad" });
+    else setEdited(true);
+  };
   const remove = () => {
-    if (rows.length > mostDeleted) {
-      showToast(en.list.tooMany(mostDeleted), { tone: "bad" });
+    if (rows.length > mostChanged) {
+      showToast(en.list.tooMany(mostChanged), { tone: "bad" });
       return;
     }
     const [only] = rows;
@@ -37,9 +51,7 @@ export function SelectionBar({ entity, rows, onEnd }: SelectionBarProps): ReactN
       entity,
       rows,
       name:
-        rows.length === 1 && only
-          ? rowName(entity, only)
-          : en.list.counted(rows.length, entity.title),
+        rows.length === 1 && only ? rowName(entity, only) : en.list.counted(rows.length, entity),
       entities,
       onShow: ({ id }, { field }) =>
         void navigate({
@@ -51,6 +63,11 @@ export function SelectionBar({ entity, rows, onEnd }: SelectionBarProps): ReactN
     onEnd();
   };
   useKeys({
+    e: () => {
+      if (!mayEdit) return false;
+      edit();
+      return true;
+    },
     Delete: () => {
       if (!mayDelete) return false;
       remove();
@@ -59,6 +76,19 @@ export function SelectionBar({ entity, rows, onEnd }: SelectionBarProps): ReactN
   });
   return (
     <>
+      {mayEdit && (
+        <Button className="link-button" onPress={edit}>
+          {en.list.edit}
+        </Button>
+      )}
+      {rows.length > 0 && actionsOfRows(entity).length > 0 && (
+        <SelectionActions
+          entity={entity}
+          ids={rows.map(({ id }) => id)}
+          most={mostChanged}
+          onDone={onEnd}
+        />
+      )}
       {mayDelete && (
         <Button className="link-button" onPress={remove}>
           {en.record.delete}
@@ -67,6 +97,17 @@ export function SelectionBar({ entity, rows, onEnd }: SelectionBarProps): ReactN
       <Button className="link-button" onPress={onEnd}>
         {en.list.deselect}
       </Button>
+      {isEdited && EditSelection && (
+        <EditSelection
+          entity={entity}
+          ids={rows.map(({ id }) => id)}
+          onClose={() => setEdited(false)}
+          onDone={() => {
+            setEdited(false);
+            onEnd();
+          }}
+        />
+      )}
     </>
   );
 }

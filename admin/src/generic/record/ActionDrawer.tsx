@@ -5,35 +5,40 @@ import { ApiError, isUnauthenticated } from "../../api/errors.ts";
 import { actionDocument, rowVariables } from "../../api/recordDocuments.ts";
 import { useAskOnce } from "../../api/useAskOnce.ts";
 import { refetchRows } from "../../api/refetchRows.ts";
-import type { ActionOwner, EntityAction } from "../../meta/entities.ts";
+import { requestEach } from "../../api/requestEach.ts";
+import type { EntityAction } from "../../meta/entities.ts";
 import type { Row } from "../../meta/rows.ts";
 import { en } from "../../text/en.ts";
 import { enRecord } from "../../text/enRecord.ts";
 import { Description } from "../../ui/Description.tsx";
 import { Drawer, DrawerPage } from "../../ui/Drawer.tsx";
 import { useKeys } from "../../ui/keys.ts";
+import { type ActionTarget, targetsOf } from "./actionTarget.ts";
 import { ArgumentFields } from "./ArgumentFields.tsx";
 import { type ActionAnswer, showActionResult } from "./actionResult.ts";
 import { variablesOf } from "./argumentValues.ts";
+import { describeFailures } from "./describeFailures.ts";
 import { errorsByField } from "./errorsByField.ts";
 import { focusField, focusFirstError, partialInputs } from "./fieldEditors.ts";
 import { FormProblem } from "./FormProblem.tsx";
 import { QuestionDialog } from "../../ui/QuestionDialog.tsx";
 import { type FormValues, defaultValues } from "./values.ts";
 
-interface ActionDrawerProps {
-  /** The table or the report of the rows. */
-  entity: ActionOwner;
+interface ActionDrawerProps extends ActionTarget {
   action: EntityAction;
-  /** The row that the action changes; null for an action of the list. */
-  row: Row | null;
-  /** The displayed name of the row; null for an action of the list. */
-  name: string | null;
   onClose: () => void;
 }
 
 /** The form of an action that has arguments, such as a note for a declined absence. */
-export function ActionDrawer({ entity, action, row, name, onClose }: ActionDrawerProps): ReactNode {
+export function ActionDrawer({
+  entity,
+  action,
+  rows,
+  name,
+  nameOf = () => "",
+  onDone = () => undefined,
+  onClose,
+}: ActionDrawerProps): ReactNode {
   const fields = action.arguments.flatMap((argument) => argument.fields);
   const [initial] = useState(() =>
     defaultValues(fields.filter(({ defaultValue }) => defaultValue !== null)),
@@ -42,8 +47,10 @@ export function ActionDrawer({ entity, action, row, name, onClose }: ActionDrawe
   const [errors, setErrors] = useState<Record<string, string>>({});
   const [problem, setProblem] = useState<Error | null>(null);
   const [isAsked, setAsked] = useState(false);
-  // The row as the user has seen it; null after a conflict, when they see the current one behind the form.
-  const [seen, setSeen] = useState(row);
+  // The rows as the user has seen them; null after a conflict, when they see the current ones behind the form.
+  const [seen, setSeen] = useState<readonly Row[] | null>(rows);
+  // After a partial failure, the rows that it is not done for.
+  const [left, setLeft] = useState<ReadonlySet<string> | null>(null);
   const askOnce = useAskOnce();
   const formId = useId();
 
@@ -52,12 +59,33 @@ export function ActionDrawer({ entity, action, row, name, onClose }: ActionDrawe
     focusFirstError(fields, byField);
   };
 
+  const fieldErrors = (error: unknown): Record<string, string> =>
+    error instanceof ApiError
+      ? errorsByField(error, { fields: [...fields, ...entity.fields] }, fields).byField
+      : {};
+
   const mutation = useMutation({
-    mutationFn: (variables: Record<string, unknown>) =>
-      askOnce<ActionAnswer>(actionDocument(action, variables), variables),
-    onSuccess: (answer) => {
-      showActionResult(action, name, answer);
+    mutationFn: async (variables: Record<string, unknown>) => {
+      const targets = (seen ?? rows).filter(({ id }) => left?.has(id) ?? true);
+      const outcome = await requestEach(
+        targetsOf(action, targets),
+        (row) => {
+          const all = { ...rowVariables(action, row), ...variables };
+          return askOnce<ActionAnswer>(actionDocument(action, all), all);
+        },
+        { isOfAll: (error) => Object.keys(fieldErrors(error)).length > 0 },
+      );
+      const [failure] = outcome.failed;
+      if (failure === undefined) return outcome.done.map(({ result }) => result);
+      if (targets.length < 2 || outcome.untried.length > 0) throw failure.error;
+      setLeft(new Set(outcome.failed.map(({ target }) => target?.id ?? "")));
+      setSeen(null);
+      throw new Error(describeFailures(outcome, nameOf));
+    },
+    onSuccess: (answers) => {
+      showActionResult(action, name, answers);
       onClose();
+      onDone();
     },
     onError: (error) => {
       if (isUnauthenticated(error)) return;
@@ -86,7 +114,7 @@ export function ActionDrawer({ entity, action, row, name, onClose }: ActionDrawe
     const unsent = { ...found, ...partialInputs(fields) };
     showErrors(unsent);
     if (Object.keys(unsent).length > 0) return;
-    mutation.mutate({ ...rowVariables(action, seen ?? row), ...variables });
+    mutation.mutate(variables);
   };
   useEffect(() => {
     const [first] = fields;

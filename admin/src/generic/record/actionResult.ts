@@ -12,12 +12,17 @@ export interface ActionAnswer {
   done: Row | number | string | boolean | null;
 }
 
-/** Says what an action has done, and shows a secret that its response contains. */
+/** Says what an action has done. Of a single answer, it shows the fields and a secret. */
 export function showActionResult(
   action: EntityAction,
   name: string | null,
-  answer: ActionAnswer,
+  answers: readonly ActionAnswer[],
 ): void {
+  const [answer] = answers;
+  if (answer === undefined || answers.length > 1) {
+    showToast(en.record.done(action.title, name));
+    return;
+  }
   showToast(actionResult(action, name, answer));
   const { title, secretField } = action;
   const { done } = answer;
