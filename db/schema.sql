@@ -13146,7 +13146,8 @@ begin
   perform own_ai_conversation(propose_ai_change.conversation_id);
   insert into ai_approvals (conversation_id, user_id, tool_call_id, tool, summary, operation, variables, expires_at)
   values (propose_ai_change.conversation_id, current_user_id(), propose_ai_change.tool_call_id, propose_ai_change.tool,
-    propose_ai_change.summary, propose_ai_change.operation, propose_ai_change.variables,
+    -- A user may have written a token to the assistant.
+    without_tokens(propose_ai_change.summary), propose_ai_change.operation, without_tokens(propose_ai_change.variables::text)::jsonb,
     now() + make_interval(mins => propose_ai_change.minutes))
   returning * into v_approval;
   return v_approval;
@@ -13794,7 +13795,7 @@ CREATE OR REPLACE FUNCTION record_invitation_mail(invitation_id uuid, mail_numbe
 AS $function$
 begin
   update invitations i set
-    mailed_at = case when record_invitation_mail.error is null then now() end, mail_error = record_invitation_mail.error
+    mailed_at = case when record_invitation_mail.error is null then now() end, mail_error = without_tokens(record_invitation_mail.error)
   where i.id = record_invitation_mail.invitation_id
     -- Ignores the outcome of an earlier mail.
     and i.mail_number = record_invitation_mail.mail_number;
@@ -13837,16 +13838,29 @@ AS $function$
     jsonb_build_object('kind', job.kind))
 $function$;
 
-CREATE OR REPLACE FUNCTION record_notification_mail(mail_id uuid)
+CREATE OR REPLACE FUNCTION record_notification_mail(mail_id uuid, ids uuid[], times timestamp with time zone[])
  RETURNS void
  LANGUAGE sql
  SECURITY DEFINER
  SET search_path TO (tenant), 'extensions', 'pg_temp'
 AS $function$
-  update notifications n set mailed_at = now() where n.mail_id = record_notification_mail.mail_id
+  update notifications n set
+    mailed_at = case when not s.is_late then now() end,
+    mail_id = case when not s.is_late then n.mail_id end,
+    mail_at = case when s.is_late then next_digest_at(n.user_id) else n.mail_at end
+  from (
+    select o.id,
+      -- Times come with milliseconds.
+      coalesce(p.mail = 'DAILY', false) and date_trunc('milliseconds', o.happened_at) > coalesce(w.happened_at, '-infinity') as is_late
+    from notifications o
+    left join unnest(record_notification_mail.ids, record_notification_mail.times) as w(id, happened_at) on w.id = o.id
+    left join notification_preferences p on p.user_id = o.user_id and p.kind = o.kind
+    where o.mail_id = record_notification_mail.mail_id
+  ) as s
+  where n.id = s.id
 $function$;
-grant execute on function record_notification_mail(uuid) to office_worker;
-comment on function record_notification_mail(uuid) is 'Records that a mail was sent.';
+grant execute on function record_notification_mail(uuid,uuid[],timestamp with time zone[]) to office_worker;
+comment on function record_notification_mail(uuid,uuid[],timestamp with time zone[]) is 'Records that a mail with these notifications was sent. One that happened again meanwhile is in the next daily mail.';
 
 CREATE OR REPLACE FUNCTION record_product_sync_delivery(run_id uuid)
  RETURNS void
@@ -14667,6 +14681,10 @@ begin
   if v_invitation.revoked_at is not null then
     perform fail('OF409', 'This invitation was revoked: invite the person again');
   end if;
+  -- Anybody can be invited, also people who never asked for a mail.
+  if v_invitation.mail_number >= 10 then
+    perform fail('OF409', 'This invitation was mailed ten times: ask the person whether they received it');
+  end if;
   perform from roles r where r.id = v_invitation.role_id for key share;
   if not found then
     perform fail('OF409', 'The role of this invitation was deleted: invite the person again with another role');
@@ -14689,7 +14707,7 @@ grant execute on function resend_invitation(uuid) to office_api;
 
 comment on function resend_invitation(uuid) is '@guard invitations.create
 @action
-Mails a pending or expired invitation again and restarts its validity. The caller must hold the permissions of its role and becomes the inviter.';
+Mails a pending or expired invitation again, up to ten times, and restarts its validity. The caller must hold the permissions of its role and becomes the inviter.';
 
 CREATE OR REPLACE FUNCTION reserve_ai_cost(answer_id uuid, least_cost numeric, wanted numeric, daily numeric)
  RETURNS numeric

@@ -18,7 +18,8 @@ begin
   perform own_ai_conversation(propose_ai_change.conversation_id);
   insert into ai_approvals (conversation_id, user_id, tool_call_id, tool, summary, operation, variables, expires_at)
   values (propose_ai_change.conversation_id, current_user_id(), propose_ai_change.tool_call_id, propose_ai_change.tool,
-    propose_ai_change.summary, propose_ai_change.operation, propose_ai_change.variables,
+    -- A user may have written a token to the assistant.
+    without_tokens(propose_ai_change.summary), propose_ai_change.operation, without_tokens(propose_ai_change.variables::text)::jsonb,
     now() + make_interval(mins => propose_ai_change.minutes))
   returning * into v_approval;
   return v_approval;

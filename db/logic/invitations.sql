@@ -120,6 +120,10 @@ begin
   if v_invitation.revoked_at is not null then
     perform fail('OF409', 'This invitation was revoked: invite the person again');
   end if;
+  -- Anybody can be invited, also people who never asked for a mail.
+  if v_invitation.mail_number >= 10 then
+    perform fail('OF409', 'This invitation was mailed ten times: ask the person whether they received it');
+  end if;
   perform from roles r where r.id = v_invitation.role_id for key share;
   if not found then
     perform fail('OF409', 'The role of this invitation was deleted: invite the person again with another role');
@@ -140,7 +144,7 @@ end;
 $$ language plpgsql volatile security definer set search_path from current;
 comment on function resend_invitation is '@guard invitations.create
 @action
-Mails a pending or expired invitation again and restarts its validity. The caller must hold the permissions of its role and becomes the inviter.';
+Mails a pending or expired invitation again, up to ten times, and restarts its validity. The caller must hold the permissions of its role and becomes the inviter.';
 
 create or replace function revoke_invitation(id uuid) returns invitations as $$
 declare
@@ -225,7 +229,7 @@ comment on function begin_invitation_mail is
 create or replace function record_invitation_mail(invitation_id uuid, mail_number integer, error text) returns boolean as $$
 begin
   update invitations i set
-    mailed_at = case when record_invitation_mail.error is null then now() end, mail_error = record_invitation_mail.error
+    mailed_at = case when record_invitation_mail.error is null then now() end, mail_error = without_tokens(record_invitation_mail.error)
   where i.id = record_invitation_mail.invitation_id
     -- Ignores the outcome of an earlier mail.
     and i.mail_number = record_invitation_mail.mail_number;

@@ -239,10 +239,25 @@ create or replace function begin_notification_mail(mail_id uuid) returns table (
 $$ language sql volatile security definer set search_path from current;
 comment on function begin_notification_mail is 'The content of a mail; no row for a sent mail or an inactive recipient.';
 
-create or replace function record_notification_mail(mail_id uuid) returns void as $$
-  update notifications n set mailed_at = now() where n.mail_id = record_notification_mail.mail_id
+drop function if exists record_notification_mail(uuid);
+create or replace function record_notification_mail(mail_id uuid, ids uuid[], times timestamptz[]) returns void as $$
+  update notifications n set
+    mailed_at = case when not s.is_late then now() end,
+    mail_id = case when not s.is_late then n.mail_id end,
+    mail_at = case when s.is_late then next_digest_at(n.user_id) else n.mail_at end
+  from (
+    select o.id,
+      -- Times come with milliseconds.
+      coalesce(p.mail = 'DAILY', false) and date_trunc('milliseconds', o.happened_at) > coalesce(w.happened_at, '-infinity') as is_late
+    from notifications o
+    left join unnest(record_notification_mail.ids, record_notification_mail.times) as w(id, happened_at) on w.id = o.id
+    left join notification_preferences p on p.user_id = o.user_id and p.kind = o.kind
+    where o.mail_id = record_notification_mail.mail_id
+  ) as s
+  where n.id = s.id
 $$ language sql volatile security definer set search_path from current;
-comment on function record_notification_mail is 'Records that a mail was sent.';
+comment on function record_notification_mail is
+  'Records that a mail with these notifications was sent. One that happened again meanwhile is in the next daily mail.';
 
 create or replace function schedule_notifications(keep_days integer) returns table (removed integer, mails integer) as $$
 begin

@@ -11,7 +11,7 @@ import type { SearchEngine } from "../gateways/search.ts";
 import type { AssistantConfig } from "../settings/assistant.ts";
 import { startAnswerLog } from "./answerLog.ts";
 import { askModel } from "./askModel.ts";
-import type { StepUsage } from "./budget.ts";
+import { BudgetUsedUpError, type StepUsage } from "./budget.ts";
 import { type Caller, regionOf } from "./caller.ts";
 import { type LimitReached, type StopReason, toFinishReason } from "./finishReason.ts";
 import { assembleMessage, settleParts } from "./messages.ts";
@@ -131,7 +131,7 @@ export function startAnswer(options: AnswerOptions): RunningAnswer {
       conversationId,
       operations,
       engine: options.engine,
-      approvalMinutes: config.approvalMinutes,
+      config,
       answeredCallIds: options.answeredCallIds,
       startedCallIds,
       onProposal: (toolCallId, proposal) => proposals.set(toolCallId, proposal),
@@ -204,7 +204,9 @@ export function startAnswer(options: AnswerOptions): RunningAnswer {
     const isWrongUse = InvalidToolInputError.isInstance(error) || NoSuchToolError.isInstance(error);
     if (isWrongUse || typeof error === "string")
       return "The model called an unknown tool or passed invalid arguments.";
-    if (!ToolChoiceViolationError.isInstance(error)) logProblem(error);
+    // Both are normal ends of an answer.
+    const isEnd = error instanceof BudgetUsedUpError || ToolChoiceViolationError.isInstance(error);
+    if (!isEnd) logProblem(error);
     return "Something went wrong while answering. Your question is kept: ask again.";
   }
 

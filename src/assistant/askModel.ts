@@ -11,10 +11,12 @@ import {
 } from "ai";
 import type { ModelGateway } from "../gateways/model.ts";
 import type { AssistantConfig } from "../settings/assistant.ts";
-import { type StepUsage, costRange, usageOf, tokensFor } from "./budget.ts";
+import { BudgetUsedUpError, type StepUsage, costRange, usageOf, tokensFor } from "./budget.ts";
 import type { LimitReached } from "./finishReason.ts";
 import { type Region, systemPrompt } from "./prompt.ts";
 
+/** What a picture or a document counts as. */
+const charactersPerPage = 4_000;
 /** How long the rest of a stopped answer is awaited. */
 const graceMs = 500;
 /** Above this ratio of characters to allowed tokens, the model ignores its limit. */
@@ -81,7 +83,7 @@ export async function* askModel(options: AskOptions): AsyncGenerator<UIMessageCh
     const granted = await reserve(costs.least, costs.most);
     if (granted === null) {
       isBudgetUsedUp = true;
-      throw new Error("Today's budget is used up");
+      throw new BudgetUsedUpError();
     }
     // Amounts are stored with six decimals; rounding must not make a full grant look short.
     isBudgetLimited = granted < Number(costs.most.toFixed(6));
@@ -150,10 +152,14 @@ export async function* askModel(options: AskOptions): AsyncGenerator<UIMessageCh
 
 /** The number of characters in the model's input; each picture or document counts as a page of text. */
 function lengthOf(messages: readonly ModelMessage[]): number {
-  const pageOf = (_key: string, value: unknown) =>
-    typeof value === "string" && value.startsWith("data:") ? "x".repeat(4_000) : value;
-  return JSON.stringify(messages, pageOf).length;
+  return messages.reduce((sum, { content }) => {
+    if (typeof content === "string") return sum + content.length;
+    const [files, others] = [content.filter(isFile), content.filter((part) => !isFile(part))];
+    return sum + JSON.stringify(others).length + files.length * charactersPerPage;
+  }, 0);
 }
+
+const isFile = ({ type }: { type: string }): boolean => type === "file" || type === "image";
 
 /** The number of characters in the tool definitions, which are part of each request. */
 async function lengthOfTools(tools: ToolSet): Promise<number> {

@@ -4,6 +4,11 @@ import type { AssistantConfig } from "../settings/assistant.ts";
 // Used when the provider reports no token count.
 const charactersPerToken = 4;
 
+/** The rest of the user's daily budget does not suffice for the next step of an answer. */
+export class BudgetUsedUpError extends Error {
+  override name = "BudgetUsedUpError";
+}
+
 /** The usage of one model call. */
 export interface StepUsage {
   inputTokens: number;

@@ -6,6 +6,7 @@ import {
   getOperationAST,
   getVariableValues,
 } from "graphql";
+import pLimit from "p-limit";
 import { execute, hookArgs } from "postgraphile/grafast";
 import { checkGuard, guardOf } from "../auth/guards.ts";
 import type { RequestInfo } from "../auth/identity.ts";
@@ -47,7 +48,11 @@ interface OperationsOptions {
   publicError: (error: GraphQLError) => GraphQLError;
 }
 
+/** The number of operations at a time: a question can lead to dozens, and other users need the database as well. */
+const parallel = 4;
+
 export function makeOperations(options: OperationsOptions): Operations {
+  const limit = pLimit(parallel);
   const { schema, resolvedPreset, documents, publicError } = options;
 
   const messageOf = (errors: readonly GraphQLError[]) =>
@@ -80,7 +85,7 @@ export function makeOperations(options: OperationsOptions): Operations {
       });
       let result: ExecutionResult;
       try {
-        const executed = await execute(args);
+        const executed = await limit(async () => execute(args));
         if (Symbol.asyncIterator in executed) throw new Error("The answer comes in parts");
         result = executed;
       } catch (error) {

@@ -66,8 +66,8 @@ export async function toModelMessages(
   }
 }
 
-function lengthOf(message: UIMessage): number {
-  const short = (_key: string, value: unknown) =>
-    typeof value === "string" && value.startsWith("data:") ? "" : value;
-  return JSON.stringify(message.parts, short).length;
+/** The number of characters of a message, without the bytes of its files. */
+function lengthOf({ parts }: UIMessage): number {
+  return JSON.stringify(parts.map((part) => (part.type === "file" ? { ...part, url: "" } : part)))
+    .length;
 }

@@ -1,4 +1,5 @@
 import { type Tool, type ToolSet, tool } from "ai";
+import pLimit from "p-limit";
 import type { Logger } from "pino";
 import { z } from "zod";
 import { PublicError } from "../errors/PublicError.ts";
@@ -14,6 +15,7 @@ import { readTools } from "./readTools.ts";
 import { searchDescription, searchEverywhere, searchInput } from "./searchTool.ts";
 import { recordToolUse, summaryOf } from "./recordToolUse.ts";
 import { sanitizeJson } from "./sanitizeJson.ts";
+import type { AssistantConfig } from "../settings/assistant.ts";
 import type { WriteTool } from "./writeTools.ts";
 import { writeTools } from "./writeTools.ts";
 
@@ -33,7 +35,10 @@ interface ToolsOptions {
   operations: Operations;
   /** Null when no engine is configured. */
   engine: SearchEngine | null;
-  approvalMinutes: number;
+  config: Pick<
+    AssistantConfig,
+    "approvalMinutes" | "maxContextCharacters" | "parallelToolCalls" | "toolCalls"
+  >;
   /** Ids of tool calls whose approval was answered before this answer started. */
   answeredCallIds: ReadonlySet<string>;
   /** Collects the ids of started tool calls; these record themselves in the audit log. */
@@ -50,11 +55,15 @@ interface ToolUse {
 
 /** Creates the tools of one answer. They act as the caller and never throw: the model receives errors as results. */
 export function makeTools(options: ToolsOptions): ToolSet {
-  const { caller, conversationId, operations, engine, approvalMinutes, onProposal, log } = options;
+  const { caller, conversationId, operations, engine, config, onProposal, log } = options;
   const { answeredCallIds, startedCallIds } = options;
 
   /** Write calls that cannot be approved, with the reason. */
   const refused = new Map<string, string>();
+
+  const limit = pLimit(config.parallelToolCalls);
+  let calls = 0;
+  let characters = 0;
 
   const record = (name: string, isWrite: boolean, use: ToolUse, details: Result) =>
     recordToolUse(options, { name, isWrite, toolCallId: use.toolCallId, details });
@@ -70,7 +79,12 @@ export function makeTools(options: ToolsOptions): ToolSet {
     startedCallIds.add(of.toolCallId);
     let result: Result;
     try {
-      result = truncateResult(await work());
+      result = await limit(async () => {
+        const reason = refusal();
+        const found = reason === null ? truncateResult(await work()) : { error: reason };
+        characters += JSON.stringify(found).length;
+        return found;
+      });
     } catch (error) {
       result = { error: messageOf(error) };
     }
@@ -89,6 +103,16 @@ export function makeTools(options: ToolsOptions): ToolSet {
       // The change is committed and audited, so the model must not report a failure.
       return isWrite ? result : problem;
     }
+  }
+
+  /** Why the answer may use no further tool: the model decides how often it asks, also by what it reads in the data. */
+  function refusal(): string | null {
+    calls++;
+    if (calls > config.toolCalls)
+      return `An answer may use tools ${config.toolCalls} times: answer with what you have.`;
+    return characters > config.maxContextCharacters / 2
+      ? "The results of this answer are as long as they may be: answer with what you have."
+      : null;
   }
 
   function messageOf(error: unknown): string {
@@ -184,7 +208,7 @@ export function makeTools(options: ToolsOptions): ToolSet {
         "select id, expires_at from propose_ai_change($1, $2, $3, $4, $5, $6, $7)",
         [
           ...[conversationId, toolCallId, name, summary, operation],
-          ...[sanitizeJson(variables), approvalMinutes],
+          ...[sanitizeJson(variables), config.approvalMinutes],
         ],
       ),
     );
@@ -223,12 +247,13 @@ export function makeTools(options: ToolsOptions): ToolSet {
       ),
   });
 
-  return {
+  // Without a prototype, in which the library would find a tool named `constructor`.
+  return Object.assign(Object.create(null) as ToolSet, {
     ...mapTools(readTools, readTool),
     search,
     describe_schema: documentation,
     ...mapTools(writeTools, writeTool),
-  };
+  });
 }
 
 function mapTools<T>(

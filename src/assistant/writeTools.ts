@@ -209,6 +209,16 @@ async function describe(input: unknown, facts: DescriptionContext): Promise<stri
       }
       if (field === "authorUserId" && value === facts.requestContext.identity?.userId)
         return "yourself as the one responsible";
+      if (field === "authorUserId" && typeof value === "string") {
+        const user = await lookUp(
+          facts,
+          "query AssistantUser($id: ID!) { user(id: $id) { name email } }",
+          { id: value },
+          "user",
+        );
+        const name = user ? ` (${quote(user["name"] ?? user["email"])})` : "";
+        return `authorUserId ${quote(value)}${name}`;
+      }
       return `${field} ${typeof value === "string" ? quote(value) : JSON.stringify(value)}`;
     }),
   );
@@ -225,11 +235,17 @@ async function lookUp(
   return (data?.[field] as Record<string, unknown> | null | undefined) ?? null;
 }
 
-/** A string in a sentence: quoted and on one line. */
+/** Letters that show nothing, and braille without dots. */
+const blank = /[\u115F\u1160\u2800\u3164\uFFA0]/gu;
+/** What looks like the marks around a quotation. */
+const doubleQuotes = /[\u02BA\u201C-\u201F\u2033\u275D\u275E\u301D-\u301F\uFF02]/gu;
+
+/** A string in a sentence: quoted and on one line, without marks that would seem to end the quotation. */
 function quote(value: unknown): string {
   return `“${String(value)
+    .replace(blank, " ")
     .replace(/[\p{Cc}\p{Cf}\s]+/gu, " ")
-    .replace(/[“”]/g, '"')}”`;
+    .replace(doubleQuotes, '"')}”`;
 }
 
 function count(items: readonly string[], noun: string): string {

@@ -104,11 +104,29 @@ function makeCallIds(): (part: ModelPart) => ModelPart {
       case "tool-input-end":
         return { ...part, id: ownId(part.id) };
       case "tool-call":
-        return { ...part, toolCallId: ownId(part.toolCallId) };
+        return { ...part, toolCallId: ownId(part.toolCallId), input: boundInput(part.input) };
       default:
         return part;
     }
   };
+}
+
+/** As deep as the body of a request may be. JSON of some thousand levels could not be written again. */
+const depthLimit = 50;
+
+/** The arguments of a tool call as JSON, without those that are nested too deeply: no tool takes them. */
+function boundInput(input: string): string {
+  try {
+    // Text that is not JSON is refused with a message to the model.
+    return isDeeperThan(JSON.parse(input), depthLimit) ? "nested too deeply" : input;
+  } catch {
+    return input;
+  }
+}
+
+function isDeeperThan(value: unknown, depth: number): boolean {
+  if (typeof value !== "object" || value === null) return false;
+  return depth === 0 || Object.values(value).some((one) => isDeeperThan(one, depth - 1));
 }
 
 /** Waits for `work`, and aborts the call after `idleTimeoutMs` without a part. */

@@ -90,6 +90,13 @@ export const constants = {
     maxOutputTokens: 8_000,
     /** The beginning of a longer conversation is left out. */
     maxContextCharacters: 200_000,
+    /** A longer conversation takes no further question: it is read whole, by the server and by its reader. */
+    conversationCharacters: 2_000_000,
+    /** Uses of tools in one answer, and how many of them run at a time: they share the database with all users. */
+    toolCalls: 50,
+    parallelToolCalls: 2,
+    /** Streams of answers in progress that one user reads at a time from one server, besides those of the questions. */
+    streamsPerUser: 10,
     answerTimeoutMs: 3 * minuteMs,
     /** Models that reason may be silent for half a minute. */
     silenceTimeoutMs: 45_000,

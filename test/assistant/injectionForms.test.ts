@@ -224,6 +224,28 @@ describe("the description of a proposal", () => {
     expectApart(await summaryOf("create_campaign", { ...campaign, productId: rows[0]?.id }));
   });
 
+  test("has nothing that looks like the end of a quotation, or like nothing", async () => {
+    const marks = "❞ ❝ ＂ 〞 ‟ „ ″";
+    const summary = await summaryOf("create_campaign", {
+      ...campaign,
+      title: `L’Aquila ${marks}\u3164\u2800`,
+    });
+    expect(summary).toContain('title “L’Aquila " " " " " " " ”');
+  });
+
+  test("has the name of another author, and no token", async () => {
+    const { rows } = await service.database.pool.query<{ id: string }>(
+      "insert into users (email, name) values ('nina@example.com', 'Nina') returning id",
+    );
+    const { token, chat } = await chatOf([...rights, "users.read", "campaigns.update"]);
+    const given = { ...campaign, title: `Mine ${token}`, authorUserId: rows[0]?.id };
+    model.say("", [{ name: "create_campaign", arguments: given }]);
+    await chat.sendMessage({ text: "Hello" });
+    const summary = (await approvalsOf(token))[0]?.summary;
+    expect(summary).toContain("(“Nina”)");
+    expect(summary).toContain("“Mine [left out]”");
+  });
+
   function expectApart(summary: string | undefined) {
     expect(summary).toMatch(/Harmless/);
     const external = summary?.replaceAll(/“[^“”]*”/gu, "");

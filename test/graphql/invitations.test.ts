@@ -248,6 +248,16 @@ describe("resendInvitation", () => {
     expect(await jobsOf(id)).toHaveLength(1);
   });
 
+  test("mails an invitation at most ten times", async () => {
+    const { id } = await invited("bothered@example.com");
+    await sql("update invitations set mail_number = 9 where id = $1", [id]);
+    expect((await act("resend", id)).data.resendInvitation).toMatchObject({ id });
+    expect(refusal(await act("resend", id))).toEqual({
+      code: "CONFLICT",
+      message: "This invitation was mailed ten times: ask the person whether they received it",
+    });
+  });
+
   test("of an accepted invitation is a conflict, also after the user's deactivation", async () => {
     const { id } = await invited("joined@example.com");
     await sql("update users set is_active = true where email = 'joined@example.com'");

@@ -74,6 +74,50 @@ test("uses the title of a single notification as the subject", async () => {
   );
 });
 
+test("leaves a daily notification that happens again while the mail is sent to the next mail", async () => {
+  const id = await person("ella@example.com");
+  await db.pool.query("select add_notification_preferences()");
+  await db.pool.query("update notification_preferences set mail = 'DAILY' where user_id = $1", [
+    id,
+  ]);
+  const again = (title: string) =>
+    db.pool.query(
+      "select notify_users(array[$1::uuid], 'NEW_LOGIN_ADDRESS', $2, null, 'Session', 'one')",
+      [id, title],
+    );
+  const record = async () => {
+    const mailId = randomUUID();
+    await db.pool.query("update notifications set mail_id = $2 where user_id = $1", [id, mailId]);
+    const { rows } = await db.pool.query<{ id: string; happened_at: Date }>(
+      "select id, happened_at from begin_notification_mail($1)",
+      [mailId],
+    );
+    return () =>
+      db.pool.query("select record_notification_mail($1, $2, $3)", [
+        mailId,
+        rows.map((row) => row.id),
+        rows.map((row) => row.happened_at),
+      ]);
+  };
+  const state = async () => {
+    const { rows } = await db.pool.query(
+      `select title, mailed_at is not null as "isMailed", mail_id is null and mail_at > now() as "isPlanned"
+       from notifications where user_id = $1`,
+      [id],
+    );
+    return rows;
+  };
+  await again("The first");
+  const recordFirst = await record();
+  await again("Worse");
+  await recordFirst();
+  expect(await state()).toEqual([{ title: "Worse", isMailed: false, isPlanned: true }]);
+  await (
+    await record()
+  )();
+  expect(await state()).toEqual([{ title: "Worse", isMailed: true, isPlanned: false }]);
+});
+
 test("writes times in the time zone and the locale of the recipient", async () => {
   const id = await person("dorte@example.com");
   await db.pool.query("update users set time_zone = 'Asia/Tokyo', locale = 'da-DK' where id = $1", [

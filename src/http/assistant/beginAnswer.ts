@@ -77,6 +77,9 @@ export async function beginAnswer(
       ...[id, messageId],
     ]);
     const messages = await readMessages(client, id);
+    // An approved change is always answered.
+    if (base === null && JSON.stringify(messages).length > config.conversationCharacters)
+      throw conflict("This conversation is as long as it may be: start a new one");
     return { answerId: rows[0]?.id ?? "", messageId, base, messages, answered: uses };
   }
 }

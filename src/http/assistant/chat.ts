@@ -37,6 +37,8 @@ export function chat(dependencies: AssistantDependencies): Chat {
   const { config, pool, model, operations, engine, bodyBytes, log } = dependencies;
   const router = Router();
   const running = new Map<string, RunningAnswer>();
+  /** The number of resumed streams by user. */
+  const streams = new Map<string, number>();
 
   router.post(
     "/ai/chat",
@@ -82,10 +84,15 @@ export function chat(dependencies: AssistantDependencies): Chat {
   router.get("/ai/chat/:id/stream", ...assistantOnly(dependencies), async (request, response) => {
     const caller = callerOf(response.locals, dependencies);
     const id = request.params["id"] as string;
-    await endLostAnswer(caller, id);
-    const stream = await resumedStream(caller, id);
-    if (stream) await pipe(response, stream);
-    else response.status(204).end();
+    const release = takeStream(caller);
+    try {
+      await endLostAnswer(caller, id);
+      const stream = await resumedStream(caller, id);
+      if (stream) await pipe(response, stream);
+      else response.status(204).end();
+    } finally {
+      release();
+    }
   });
 
   router.post("/ai/chat/:id/stop", ...assistantOnly(dependencies), async (request, response) => {
@@ -110,6 +117,22 @@ export function chat(dependencies: AssistantDependencies): Chat {
       await Promise.allSettled(answers.map(({ done }) => done));
     },
   };
+
+  /** Counts a stream that polls the database, until the returned function is called. @throws HttpError beyond the limit */
+  function takeStream({ requestContext }: Caller): () => void {
+    const key = `${requestContext.tenant} ${requestContext.identity?.userId}`;
+    const count = streams.get(key) ?? 0;
+    if (count >= config.streamsPerUser)
+      throw new HttpError(429, "RATE_LIMITED", "You follow too many answers at a time", {
+        retryAfter: 1,
+      });
+    streams.set(key, count + 1);
+    return () => {
+      const others = (streams.get(key) ?? 1) - 1;
+      if (others > 0) streams.set(key, others);
+      else streams.delete(key);
+    };
+  }
 
   /** @throws HttpError when the caller's limit per minute is used up */
   async function countRequest(response: Response, { requestContext }: Caller): Promise<void> {

@@ -14,7 +14,7 @@ const everyMs = 200;
 
 /**
  * The stream of a conversation's answer in progress, from its start, whichever server generates it; null when there is
- * none. An answer that continues a message repeats that message's parts first, since clients rebuild the message.
+ * none. It ends when the client has left. An answer that continues a message repeats that message's parts first, since clients rebuild the message.
  */
 export async function resumedStream(
   caller: Caller,
@@ -29,7 +29,19 @@ export async function resumedStream(
   if (!begun) return null;
   const { answer, base } = begun;
 
-  async function* pieces(): AsyncGenerator<UIMessageChunk> {
+  const left = new AbortController();
+  const iterator = pieces(left.signal);
+  return new ReadableStream({
+    async pull(stream) {
+      const next = await iterator.next();
+      if (next.done === true) stream.close();
+      else stream.enqueue(next.value);
+    },
+    // The generator alone would go on until its next chunk.
+    cancel: () => left.abort(),
+  });
+
+  async function* pieces(signal: AbortSignal): AsyncGenerator<UIMessageChunk> {
     yield { type: "start", messageId: answer.messageId };
     if (base) yield* toChunks(base.parts);
     for (let after = -1; ;) {
@@ -43,8 +55,7 @@ export async function resumedStream(
         yield interruption;
         return;
       }
-      await setTimeout(everyMs);
+      await setTimeout(everyMs, undefined, { signal });
     }
   }
-  return ReadableStream.from(pieces());
 }

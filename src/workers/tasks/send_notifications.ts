@@ -31,7 +31,13 @@ export const sendNotifications = defineTask(
       }
       throw error instanceof MailError ? new JobProblem(error.message, { cause: error }) : error;
     }
-    await complete((client) => client.query("select record_notification_mail($1)", [mailId]));
+    await complete((client) =>
+      client.query("select record_notification_mail($1, $2, $3)", [
+        mailId,
+        rows.map(({ id }) => id),
+        rows.map(({ happened_at: time }) => time),
+      ]),
+    );
     log.info({ mailId, notifications: rows.length }, "notifications mailed");
   },
 );
