@@ -1,3 +1,5 @@
+import pLimit from "p-limit";
+
 export interface Outcome<Target, Result> {
   done: { target: Target; result: Result }[];
   failed: { target: Target; error: unknown }[];
@@ -22,25 +24,19 @@ export async function requestEach<Target, Result>(
   { onProgress = () => undefined, isOfAll = () => false }: Options = {},
 ): Promise<Outcome<Target, Result>> {
   const outcome: Outcome<Target, Result> = { done: [], failed: [], untried: [] };
-  const first = targets.slice(0, 1);
-  const rest = targets.slice(1);
+  const [first, rest] = [targets.slice(0, 1), targets.slice(1)];
+  const limit = pLimit(parallel);
   let count = 0;
-  const send = async (waiting: Iterable<Target>) => {
-    for (const target of waiting) {
-      try {
-        outcome.done.push({ target, result: await request(target) });
-      } catch (error) {
-        outcome.failed.push({ target, error });
-      }
-      onProgress((count += 1));
+  const send = async (target: Target) => {
+    try {
+      outcome.done.push({ target, result: await request(target) });
+    } catch (error) {
+      outcome.failed.push({ target, error });
     }
+    onProgress((count += 1));
   };
-  await send(first);
+  await limit.map(first, send);
   if (outcome.failed.some(({ error }) => isOfAll(error))) outcome.untried = rest;
-  else {
-    // Each takes the next one that waits.
-    const waiting = rest.values();
-    await Promise.all(Array.from({ length: parallel }, () => send(waiting)));
-  }
+  else await limit.map(rest, send);
   return outcome;
 }
