@@ -11820,6 +11820,20 @@ AS $function$
 $function$;
 comment on function known_tags() is 'The known tags with their kind of object and the form of their value.';
 
+CREATE OR REPLACE FUNCTION known_tasks()
+ RETURNS text[]
+ LANGUAGE sql
+ IMMUTABLE
+AS $function$
+  select array[
+    'audit_partitions', 'check_search', 'clean_assistant', 'clean_exports', 'erp_schedule', 'expire_invitations',
+    'import_erp_orders', 'index_search', 'product_sync', 'reimport_orders', 'remove_files', 'remove_old_idempotency_keys',
+    'remove_old_sessions', 'run_export', 'run_watches', 'schedule_notifications', 'seal_audit_log', 'send_invitation',
+    'send_notifications', 'settle_assistant', 'settle_jobs', 'start_campaigns', 'start_exports', 'sweep_test_tenants', 'verify_search'
+  ]
+$function$;
+comment on function known_tasks() is 'The tasks that workers run.';
+
 CREATE OR REPLACE FUNCTION last_change(entity_type text, entity_id text)
  RETURNS jsonb
  LANGUAGE sql
@@ -15808,6 +15822,12 @@ AS $function$
     from functions f join pg_proc p on p.oid = f.oid
       cross join lateral regexp_matches(coalesce(pg_get_function_sqlbody(p.oid), p.prosrc), '\m(?:has|has_any|require|require_all)_permissions?\(''([\w.]+)''', 'g') as k(found)
     where k.found[1] not in (select o.key from known_keys o)
+  union all
+  select distinct 'function ' || f.name || ': queues a job of the task ' || quote_literal(k.found[1]) || ', which no worker has'
+      || did_you_mean(k.found[1], known_tasks())
+    from functions f join pg_proc p on p.oid = f.oid
+      cross join lateral regexp_matches(coalesce(pg_get_function_sqlbody(p.oid), p.prosrc), '\menqueue_job\(''([^'']*)''', 'g') as k(found)
+    where k.found[1] <> all (known_tasks())
   union all
   -- The rule about tags reports the keys of the policies that they create.
   select distinct 'policy ' || p.polname || ' on ' || t.name || ': asks for the unknown permission ' || k.found[1]

@@ -15,6 +15,17 @@ $$ language sql immutable;
 comment on function job_kinds is
   'The tasks whose jobs users see: title, whether a failed job can be retried and a waiting one cancelled, and the permissions for a retry.';
 
+-- The worker's `tasks`. A job of another task would wait for ever.
+create or replace function known_tasks() returns text[] as $$
+  select array[
+    'audit_partitions', 'check_search', 'clean_assistant', 'clean_exports', 'erp_schedule', 'expire_invitations',
+    'import_erp_orders', 'index_search', 'product_sync', 'reimport_orders', 'remove_files', 'remove_old_idempotency_keys',
+    'remove_old_sessions', 'run_export', 'run_watches', 'schedule_notifications', 'seal_audit_log', 'send_invitation',
+    'send_notifications', 'settle_assistant', 'settle_jobs', 'start_campaigns', 'start_exports', 'sweep_test_tenants', 'verify_search'
+  ]
+$$ language sql immutable;
+comment on function known_tasks is 'The tasks that workers run.';
+
 create or replace function queue_job(
   task text, input jsonb, key text, run_at timestamptz, max_attempts integer, queue text default null
 ) returns bigint as $$

@@ -315,6 +315,12 @@ create or replace function schema_violations() returns setof text as $$
       cross join lateral regexp_matches(coalesce(pg_get_function_sqlbody(p.oid), p.prosrc), '\m(?:has|has_any|require|require_all)_permissions?\(''([\w.]+)''', 'g') as k(found)
     where k.found[1] not in (select o.key from known_keys o)
   union all
+  select distinct 'function ' || f.name || ': queues a job of the task ' || quote_literal(k.found[1]) || ', which no worker has'
+      || did_you_mean(k.found[1], known_tasks())
+    from functions f join pg_proc p on p.oid = f.oid
+      cross join lateral regexp_matches(coalesce(pg_get_function_sqlbody(p.oid), p.prosrc), '\menqueue_job\(''([^'']*)''', 'g') as k(found)
+    where k.found[1] <> all (known_tasks())
+  union all
   -- The rule about tags reports the keys of the policies that they create.
   select distinct 'policy ' || p.polname || ' on ' || t.name || ': asks for the unknown permission ' || k.found[1]
       || permission_hint(k.found[1], (select array_agg(o.key) from known_keys o))

@@ -2,7 +2,7 @@ import { type Tool, type ToolSet, tool } from "ai";
 import pLimit from "p-limit";
 import type { Logger } from "pino";
 import { z } from "zod";
-import { PublicError } from "../errors/PublicError.ts";
+import { PublicError, badUserInput } from "../errors/PublicError.ts";
 import type { SearchEngine } from "../gateways/search.ts";
 import { outageMessage } from "../errors/fromDatabaseError.ts";
 import { isDatabaseError, isOutage } from "../errors/databaseErrors.ts";
@@ -80,7 +80,8 @@ export function makeTools(options: ToolsOptions): ToolSet {
     let result: Result;
     try {
       result = await limit(async () => {
-        const reason = refusal();
+        // An approved change is carried out in any case.
+        const reason = isWrite ? null : refusal();
         const found = reason === null ? truncateResult(await work()) : { error: reason };
         characters += JSON.stringify(found).length;
         return found;
@@ -150,6 +151,22 @@ export function makeTools(options: ToolsOptions): ToolSet {
 
   function writeTool(name: string, definition: WriteTool): Tool {
     const { description, input } = definition;
+    const proposalOf = async (
+      given: Record<string, unknown>,
+      toolCallId: string,
+    ): Promise<Proposal> => {
+      const reason = refusal();
+      if (reason !== null) throw badUserInput(reason);
+      const requestContext = await caller.now();
+      const facts = { requestContext, operations };
+      const variables = definition.variables(given, facts);
+      operations.check(requestContext, definition.operation, variables);
+      return propose(name, toolCallId, {
+        operation: definition.operation,
+        variables,
+        summary: await definition.summary(variables, facts),
+      });
+    };
     return tool({
       description,
       inputSchema: input,
@@ -158,15 +175,7 @@ export function makeTools(options: ToolsOptions): ToolSet {
         startedCallIds.add(toolCallId);
         if (answeredCallIds.has(toolCallId)) return true;
         try {
-          const requestContext = await caller.now();
-          const facts = { requestContext, operations };
-          const variables = definition.variables(given, facts);
-          operations.check(requestContext, definition.operation, variables);
-          const proposal = await propose(name, toolCallId, {
-            operation: definition.operation,
-            variables,
-            summary: await definition.summary(variables, facts),
-          });
+          const proposal = await limit(() => proposalOf(given, toolCallId));
           await record(
             name,
             true,

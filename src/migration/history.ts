@@ -183,5 +183,5 @@ export async function storeChecksums(
 
 /** Independent of the line endings of the checkout. */
 function checksumOf({ text }: SqlFile): string {
-  return createHash("sha256").update(text.replaceAll("\r\n", "\n")).digest("hex");
+  return createHash("sha256").update(text).digest("hex");
 }

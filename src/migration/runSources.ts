@@ -9,7 +9,7 @@ import { shownPath } from "./fileNames.ts";
 import { RuleViolationError } from "./refusals.ts";
 import { brokenPolicies } from "./brokenPolicies.ts";
 import { brokenViewTags } from "./viewTags.ts";
-import type { Sources, SqlFile } from "./sources.ts";
+import { type Sources, type SqlFile, withLineFeeds } from "./sources.ts";
 
 /** A file failed in a new schema, where it ran without a savepoint, which the explanation needs. */
 export class UnexplainedFailure extends Error {
@@ -135,11 +135,14 @@ function withinTransaction(
   const within = Object.create(client) as pg.ClientBase;
   const query = client.query.bind(client) as (...args: unknown[]) => Promise<unknown>;
   within.query = ((...args: unknown[]) => {
-    const [text] = args;
-    if (typeof text !== "string") return query(...args);
+    const [read, ...rest] = args;
+    if (typeof read !== "string") return query(...args);
+    // The library reads the files itself.
+    const text = withLineFeeds(read);
     if (/^(begin|commit|rollback);?$/i.test(text)) return Promise.resolve({ rows: [] });
     const file = files.find((one) => text.includes(one.text.trim()));
-    return file ? runFile(file, text, () => query(...args)) : query(...args);
+    const run = () => query(text, ...rest);
+    return file ? runFile(file, text, run) : run();
   }) as pg.ClientBase["query"];
   return within;
 }

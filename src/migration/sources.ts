@@ -155,20 +155,21 @@ async function readFiles(folder: string, names: readonly string[]): Promise<SqlF
       });
       const found = encodingProblem(bytes);
       if (found !== undefined) problems.push({ file: name, message: `${name} ${found}` });
-      return { path, text: bytes.toString("utf8") };
+      return { path, text: withLineFeeds(bytes.toString("utf8")) };
     }),
   );
   refuseNames(folder, problems);
   return files;
 }
 
-/** PostgreSQL would report errors at characters that no editor shows; comments would have them in the values of tags. */
+/** A text with the line ends of a checkout on Windows, which comments would have in the values of tags. */
+export const withLineFeeds = (text: string): string => text.replaceAll("\r\n", "\n");
+
+/** PostgreSQL would report a syntax error at a character that no editor shows. */
 function encodingProblem(bytes: Buffer): string | undefined {
   if (bytes.includes(0)) return "has NUL characters, as text in UTF-16 has: save it as UTF-8";
   if (bytes.subarray(0, 3).equals(byteOrderMark))
     return "begins with a byte order mark: save it as UTF-8 without one";
-  if (bytes.includes("\r\n"))
-    return "has lines that end in a carriage return: save it with line feeds alone";
   return isUtf8(bytes) ? undefined : "has bytes of another encoding: save it as UTF-8";
 }
 

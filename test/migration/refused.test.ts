@@ -552,11 +552,22 @@ describe("the migrate command", () => {
     expect(code).toBe(1);
   });
 
+  test("applies files with the line ends of Windows", async () => {
+    await own.migration("cellars", sound.replaceAll("\n", "\r\n"));
+    await own.logic(
+      "cellars",
+      "create or replace function one() returns int\r\nlanguage sql\r\nreturn 1;\r\n",
+    );
+    const { code, output } = await runMigrate(database.url, own.path, ["--check"]);
+    expect(output).toContain("The files can be applied");
+    expect(code).toBe(0);
+  });
+
   test("refuses transaction commands, comments of tables and functions of the product in logic", async () => {
     await own.migration("cellars", sound);
     await own.logic(
       "own",
-      `grant select on products to office_api; commit; set role office_api; set work_mem = 64;
+      `grant select on products to office_api; commit; set role office_api; set search_path = public;
 comment on table absences is '@read login\nAbsences.';
 comment on column cellars.name is '@internal\nThe name.';
 create or replace function has_permission(key text) returns boolean as $$ select true $$ language sql stable;

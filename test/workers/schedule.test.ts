@@ -69,6 +69,11 @@ describe("the scheduled tasks", () => {
     await db?.drop();
   });
 
+  test("and all others are those that migrations may queue", async () => {
+    const { rows } = await db.query<{ tasks: string[] }>(`select ${tenant}.known_tasks() as tasks`);
+    expect(rows[0]?.tasks).toEqual(Object.keys(tasks).toSorted());
+  });
+
   test("and the tasks that users see all exist", async () => {
     const { rows } = await db.query<{ kind: string }>(`select kind from ${tenant}.job_kinds()`);
     expect(rows.length).toBeGreaterThan(1);

@@ -62,7 +62,8 @@ function checkTransaction(context: Context, node: Node) {
       "The migrator begins and commits. Leave transaction commands out; a change that needs a separate commit is a separate migration.",
     );
   if (setsRole(node)) report(context, "transaction", roleMessage);
-  else if (changesSetting(node)) report(context, "setting", settingMessage);
+  else if (changesSetting(node) && !setsSearchPath(node))
+    report(context, "setting", settingMessage);
   const outside =
     "AlterSystemStmt" in node ||
     "CreatedbStmt" in node ||
@@ -90,11 +91,16 @@ export function setsRole(node: Node): boolean {
 export const settingMessage =
   "This setting also holds for the files that run after this one. Leave it out; a function has its own by `create function … set name = value`.";
 
-/** Whether a statement changes a setting for the statements after it. Of `search_path`, a rule of its own tells. */
+/** Whether a statement changes a setting for the statements after it. */
 export function changesSetting(node: Node): boolean {
+  return "VariableSetStmt" in node;
+}
+
+/** Whether a rule of its own is about the statement. */
+function setsSearchPath(node: Node): boolean {
   if (!("VariableSetStmt" in node)) return false;
   const { kind, name } = node.VariableSetStmt;
-  return kind !== "VAR_RESET_ALL" && name !== "search_path";
+  return kind === "VAR_RESET_ALL" || name === "search_path";
 }
 
 function hasOption(params: readonly Node[] | undefined, name: string): boolean {

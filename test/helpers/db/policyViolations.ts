@@ -208,6 +208,14 @@ export const policyViolations: ViolationCase[] = [
     ],
   },
   {
+    what: "a function that queues a job of an unknown task",
+    sql: `create or replace function planted_things(note text) returns text as $$ select enqueue_job('run_exports', '{}')::text $$
+      language sql volatile security definer set search_path from current`,
+    violations: [
+      "function planted_things(text): queues a job of the task 'run_exports', which no worker has; did you mean run_export?",
+    ],
+  },
+  {
     what: "a guarded function without a result",
     sql: `create function planted_nothing() returns void as 'select' language sql;
       comment on function planted_nothing is E'@guard products.read\\nNothing.';

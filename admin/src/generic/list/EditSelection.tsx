@@ -85,7 +85,10 @@ function EditForm({ entity, loaded, onClose, onDone }: EditFormProps): ReactNode
   const [done, setDone] = useState(0);
   const [isAsked, setAsked] = useState(false);
   const askOnce = useAskOnce();
-  const offered = useMemo(() => changeableFields(entity), [entity]);
+  const offered = useMemo(
+    () => (rows.length === 0 ? [] : changeableFields(entity)),
+    [entity, rows.length],
+  );
   const fields = offered
     .filter(({ name }) => chosen.includes(name))
     .map((field) => withPresentValues(field, rows));

@@ -63,7 +63,11 @@ export function SelectionActions({ entity, ids, most, onDone }: SelectionActions
           {en.record.actions}
         </Button>
         <Popover className="menu-popover" placement="top start">
-          <ActionItems actions={error === null ? offered : []} onStart={start} />
+          <ActionItems
+            actions={error === null ? offered : []}
+            empty={error === null ? en.list.noAction : error.message}
+            onStart={start}
+          />
         </Popover>
       </MenuTrigger>
       {dialogs}

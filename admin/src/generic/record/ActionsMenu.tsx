@@ -60,16 +60,18 @@ export function ActionsMenu({ entity, row, name, takesKey = true }: ActionsMenuP
 
 interface ActionItemsProps {
   actions: readonly EntityAction[];
+  /** The text in place of no actions. */
+  empty?: string;
   onStart: (action: EntityAction) => void;
 }
 
 /** The items of a menu of actions. */
-export function ActionItems({ actions, onStart }: ActionItemsProps): ReactNode {
+export function ActionItems({ actions, empty, onStart }: ActionItemsProps): ReactNode {
   return (
     <Menu
       aria-label={en.record.actions}
       autoFocus="first"
-      renderEmptyState={() => <p className="hint menu-item">{en.list.noAction}</p>}
+      renderEmptyState={() => <p className="hint menu-item">{empty}</p>}
     >
       {actions.map((action) => (
         <MenuItem
