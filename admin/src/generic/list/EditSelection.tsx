@@ -16,14 +16,14 @@ import { enRecord } from "../../text/enRecord.ts";
 import { formatNumber } from "../../text/locale.ts";
 import { Drawer, DrawerPage } from "../../ui/Drawer.tsx";
 import { Failure } from "../../ui/Failure.tsx";
-import { useKeys } from "../../ui/keys.ts";
-import { QuestionDialog } from "../../ui/QuestionDialog.tsx";
 import { showToast } from "../../ui/Toasts.tsx";
 import { ArgumentFields } from "../record/ArgumentFields.tsx";
 import { describeFailures } from "../record/describeFailures.ts";
+import { DiscardDialog } from "../record/DiscardDialog.tsx";
 import { errorsByField } from "../record/errorsByField.ts";
 import { focusFirstError, partialInputs } from "../record/fieldEditors.ts";
 import { FormProblem } from "../record/FormProblem.tsx";
+import { SaveKey } from "../record/SaveKey.tsx";
 import {
   type FormValue,
   type FormValues,
@@ -215,30 +215,15 @@ function EditForm({ entity, loaded, onClose, onDone }: EditFormProps): ReactNode
         </div>
       </DrawerPage>
       {isAsked && (
-        <QuestionDialog
+        <DiscardDialog
           title={en.record.leaveTitle}
           text={en.record.leaveHint(fields.length)}
-          onCancel={() => setAsked(false)}
-          actions={
-            <>
-              <Button className="button" autoFocus onPress={() => setAsked(false)}>
-                {en.record.stay}
-              </Button>
-              <Button className="button button-danger" onPress={onClose}>
-                {en.record.discard}
-              </Button>
-            </>
-          }
+          onStay={() => setAsked(false)}
+          onDiscard={onClose}
         />
       )}
     </Drawer>
   );
-}
-
-/** The shortcut Ctrl S, registered inside the drawer, so that it works while the drawer is the topmost one. */
-function SaveKey({ onSave }: { onSave: () => void }): ReactNode {
-  useKeys(useMemo(() => ({ "Mod+s": () => onSave() }), [onSave]));
-  return null;
 }
 
 /** The fields that the selected rows can be given. */

@@ -1,5 +1,5 @@
 import { useMutation } from "@tanstack/react-query";
-import { type ReactNode, useEffect, useId, useMemo, useState } from "react";
+import { type ReactNode, useEffect, useId, useState } from "react";
 import { Button, Form } from "react-aria-components";
 import { ApiError, isUnauthenticated } from "../../api/errors.ts";
 import { actionDocument, rowVariables } from "../../api/recordDocuments.ts";
@@ -8,20 +8,19 @@ import { refetchRows } from "../../api/refetchRows.ts";
 import { requestEach } from "../../api/requestEach.ts";
 import type { EntityAction } from "../../meta/entities.ts";
 import type { Row } from "../../meta/rows.ts";
-import { en } from "../../text/en.ts";
 import { enRecord } from "../../text/enRecord.ts";
 import { Description } from "../../ui/Description.tsx";
 import { Drawer, DrawerPage } from "../../ui/Drawer.tsx";
-import { useKeys } from "../../ui/keys.ts";
 import { type ActionTarget, targetsOf } from "./actionTarget.ts";
 import { ArgumentFields } from "./ArgumentFields.tsx";
 import { type ActionAnswer, showActionResult } from "./actionResult.ts";
 import { variablesOf } from "./argumentValues.ts";
 import { describeFailures } from "./describeFailures.ts";
+import { DiscardDialog } from "./DiscardDialog.tsx";
 import { errorsByField } from "./errorsByField.ts";
 import { focusField, focusFirstError, partialInputs } from "./fieldEditors.ts";
 import { FormProblem } from "./FormProblem.tsx";
-import { QuestionDialog } from "../../ui/QuestionDialog.tsx";
+import { SaveKey } from "./SaveKey.tsx";
 import { type FormValues, defaultValues } from "./values.ts";
 
 interface ActionDrawerProps extends ActionTarget {
@@ -170,28 +169,13 @@ export function ActionDrawer({
         </Form>
       </DrawerPage>
       {isAsked && (
-        <QuestionDialog
+        <DiscardDialog
           title={enRecord.discardTitle(action.title)}
           text={enRecord.discardHint}
-          onCancel={() => setAsked(false)}
-          actions={
-            <>
-              <Button className="button" autoFocus onPress={() => setAsked(false)}>
-                {en.record.stay}
-              </Button>
-              <Button className="button button-danger" onPress={onClose}>
-                {en.record.discard}
-              </Button>
-            </>
-          }
+          onStay={() => setAsked(false)}
+          onDiscard={onClose}
         />
       )}
     </Drawer>
   );
-}
-
-/** The shortcut Ctrl S, registered inside the drawer, so that it works while the drawer is the topmost one. */
-function SaveKey({ onSave }: { onSave: () => void }): ReactNode {
-  useKeys(useMemo(() => ({ "Mod+s": () => onSave() }), [onSave]));
-  return null;
 }
