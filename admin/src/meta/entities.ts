@@ -1,5 +1,6 @@
 import type {
   ConsoleArgument,
+  EntityAction,
   EntityDescription,
   EntityField,
   ReportDescription as Report,
@@ -117,6 +118,10 @@ export class Entities {
     return ownerField === null || row[ownerField] === this.metadata.me.user.id;
   }
 }
+
+/** The actions that can be run on several rows: a secret in the answer is shown for one row only. */
+export const actionsOfRows = ({ actions }: Entity): EntityAction[] =>
+  actions.filter(({ argument, secretField }) => argument !== null && secretField === null);
 
 export function fieldOf(entity: Pick<Entity, "fields">, name: string): EntityField | undefined {
   return entity.fields.find((field) => field.name === name);

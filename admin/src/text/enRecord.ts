@@ -44,7 +44,7 @@ export const enRecord = {
     fields: "Fields to change",
     /** The values that the rows have. */
     now: (values: readonly string[], more: number) =>
-      `Now: ${[...values, ...(more > 0 ? [`${formatNumber(more)} more`] : [])].join(", ")}.`,
+      `Now: ${[...values, ...(more > 0 ? [`${formatNumber(more)} more`] : [])].join("; ")}.`,
     saving: (done: number, count: number) =>
       `Saving ${formatNumber(done)} of ${formatNumber(count)}`,
     changed: (rows: string, count: number) => `${rows} ${count === 1 ? "was" : "were"} changed`,

@@ -246,11 +246,14 @@ function withPresentValues(field: EntityField, rows: readonly Row[]): EntityFiel
   const present = [...counts]
     .toSorted(([, a], [, b]) => b - a)
     .map(([text, count]) =>
-      counts.size === 1 ? text : `${text.slice(0, 40)} (${formatNumber(count)})`,
+      counts.size === 1 ? shortened(text) : `${shortened(text)} (${formatNumber(count)})`,
     );
   const now = enRecord.selected.now(present.slice(0, 3), Math.max(0, present.length - 3));
   return { ...field, description: [field.description, now].filter(Boolean).join(" ") };
 }
+
+const shortened = (text: string): string =>
+  text.length > 60 ? `${text.slice(0, 59).toWellFormed()}…` : text;
 
 /** The value that all rows have; otherwise that of an empty field. */
 function commonValue(field: EntityField, rows: readonly Row[]): FormValue {

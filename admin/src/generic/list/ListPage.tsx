@@ -7,6 +7,7 @@ import { Page } from "../../frame/Page.tsx";
 import {
   type Entity,
   type EntityField,
+  actionsOfRows,
   allRowsQuery,
   defaultColumns,
   fieldOf,
@@ -164,6 +165,7 @@ function List({ entity }: { entity: Entity }): ReactNode {
   const isEmpty = rows.total === 0 && !rows.isLoading;
   const selected = selection === "all" ? (rows.total ?? 0) : selection.size;
   const selectedRows = selection === "all" ? [] : [...selection.values()];
+  const hasRowActions = selectedRows.length > 0 && actionsOfRows(entity).length > 0;
   const SelectionBar = useLoaded(loadSelectionBar, selected > 0);
   return (
     <Page
@@ -207,7 +209,7 @@ function List({ entity }: { entity: Entity }): ReactNode {
             </Button>
           )}
           {hasActions && ActionsMenu && (
-            <ActionsMenu entity={entity} row={null} name={null} takesKey={selected === 0} />
+            <ActionsMenu entity={entity} row={null} name={null} takesKey={!hasRowActions} />
           )}
           {entity.canCreate && (
             <Button className="button button-primary" onPress={create}>

@@ -2,7 +2,7 @@ import { useQuery } from "@tanstack/react-query";
 import { type ReactNode, useState } from "react";
 import { Button, MenuTrigger, Popover } from "react-aria-components";
 import { fetchRecords } from "../../api/record.ts";
-import type { Entity, EntityAction } from "../../meta/entities.ts";
+import { type Entity, actionsOfRows } from "../../meta/entities.ts";
 import { useEntities } from "../../meta/EntitiesContext.ts";
 import { rowName } from "../../meta/kinds.tsx";
 import { en } from "../../text/en.ts";
@@ -19,10 +19,6 @@ interface SelectionActionsProps {
   /** Called when an action is done for all rows. */
   onDone: () => void;
 }
-
-/** The actions that can be run on several rows: a secret in the answer is shown for one row only. */
-export const actionsOfRows = ({ actions }: Entity): EntityAction[] =>
-  actions.filter(({ argument, secretField }) => argument !== null && secretField === null);
 
 /** The menu of the actions that apply to all selected rows. */
 export function SelectionActions({ entity, ids, most, onDone }: SelectionActionsProps): ReactNode {

@@ -1,7 +1,7 @@
 import { useNavigate } from "@tanstack/react-router";
 import { type ReactNode, useState } from "react";
 import { Button } from "react-aria-components";
-import type { Entity } from "../../meta/entities.ts";
+import { type Entity, actionsOfRows } from "../../meta/entities.ts";
 import { useEntities } from "../../meta/EntitiesContext.ts";
 import { rowName } from "../../meta/kinds.tsx";
 import type { Row } from "../../meta/rows.ts";
@@ -10,7 +10,7 @@ import { useKeys } from "../../ui/keys.ts";
 import { showToast } from "../../ui/Toasts.tsx";
 import { useLoaded } from "../../ui/useLoaded.ts";
 import { deleteLater } from "../record/deleteLater.ts";
-import { SelectionActions, actionsOfRows } from "./SelectionActions.tsx";
+import { SelectionActions } from "./SelectionActions.tsx";
 
 const loadEditSelection = async () => (await import("./EditSelection.tsx")).EditSelection;
 
