@@ -95,6 +95,8 @@ export function identitySettings(identity: Identity | null): Record<string, stri
   };
 }
 
+const connectionCheckInterval = "2s";
+
 /** The settings without the identity, for statements that look it up themselves. */
 export function anonymousSettings(
   info: Omit<RequestInfo, "identity">,
@@ -107,6 +109,8 @@ export function anonymousSettings(
     application_name: `office ${info.correlationId}`,
     search_path: `"${info.tenant}", extensions, pg_temp`,
     statement_timeout: String(options.statementTimeoutMs),
+    // Ends a statement whose caller has been answered: a function can catch the statement timeout and go on.
+    client_connection_check_interval: connectionCheckInterval,
     "office.correlation_id": info.correlationId,
     "office.ip_address": info.ipAddress,
     "office.user_agent": info.userAgent,
