@@ -96,7 +96,7 @@ export function changesSetting(node: Node): boolean {
   return "VariableSetStmt" in node;
 }
 
-/** Whether a rule of its own is about the statement. */
+/** Whether the rule `search-path` reports the statement. */
 function setsSearchPath(node: Node): boolean {
   if (!("VariableSetStmt" in node)) return false;
   const { kind, name } = node.VariableSetStmt;

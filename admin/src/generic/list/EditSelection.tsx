@@ -27,10 +27,9 @@ import { SaveKey } from "../record/SaveKey.tsx";
 import {
   type FormValue,
   type FormValues,
-  ValueError,
+  addInputValue,
   defaultValues,
   toFormValues,
-  toInputValue,
 } from "../record/values.ts";
 import { changeRow, inputOfRow } from "./changeRow.ts";
 
@@ -275,12 +274,7 @@ function inputOf(
       found[field.name] = enRecord.needed(field.title);
       continue;
     }
-    try {
-      input[field.name] = toInputValue(field, value);
-    } catch (error) {
-      if (!(error instanceof ValueError)) throw error;
-      found[field.name] = error.message;
-    }
+    addInputValue(field, value, input, found);
   }
   return { input, found };
 }

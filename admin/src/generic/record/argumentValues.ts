@@ -1,7 +1,7 @@
 import { variableOf } from "../../api/recordDocuments.ts";
 import type { ConsoleArgument, EntityField } from "../../meta/entities.ts";
 import { enRecord } from "../../text/enRecord.ts";
-import { type FormValues, ValueError, toInputValue } from "./values.ts";
+import { type FormValues, addInputValue } from "./values.ts";
 
 /** The variables of the document of a mutation or a report, without empty arguments; errors by field where a value is missing or wrong. */
 export function variablesOf(
@@ -17,12 +17,7 @@ export function variablesOf(
         if (field.onCreate === "REQUIRED") found[field.name] = enRecord.needed(field.title);
         continue;
       }
-      try {
-        input[field.name] = toInputValue(field, value);
-      } catch (error) {
-        if (!(error instanceof ValueError)) throw error;
-        found[field.name] = error.message;
-      }
+      addInputValue(field, value, input, found);
     }
     return input;
   };

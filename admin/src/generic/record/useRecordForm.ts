@@ -22,13 +22,12 @@ import { focusFirstError, partialInputs } from "./fieldEditors.ts";
 import {
   type FormValue,
   type FormValues,
-  ValueError,
+  addInputValue,
   defaultValues,
   dirtyNames,
   ownUserValues,
   toFormValue,
   toFormValues,
-  toInputValue,
 } from "./values.ts";
 
 export const recordKey = (entity: string, id: string) => ["record", entity, id] as const;
@@ -129,12 +128,7 @@ export function useRecordForm({ entity, row, initial, onSaved }: FormOptions): R
       const isNeeded =
         row === null && (field.onCreate === "REQUIRED" || typeof value === "boolean");
       if (value === undefined || (value === from.values[field.name] && !isNeeded)) continue;
-      try {
-        input[field.name] = toInputValue(field, value);
-      } catch (error) {
-        if (!(error instanceof ValueError)) throw error;
-        found[field.name] = error.message;
-      }
+      addInputValue(field, value, input, found);
     }
     if (Object.keys(found).length > 0) throw new FieldErrors(found);
     return from.row === null

@@ -150,6 +150,21 @@ export function toInputValue(field: EntityField, value: FormValue): unknown {
   }
 }
 
+/** Adds an editor's value to the input of a mutation, or the message about a wrong one to `found`. */
+export function addInputValue(
+  field: EntityField,
+  value: FormValue,
+  input: Record<string, unknown>,
+  found: Record<string, string>,
+): void {
+  try {
+    input[field.name] = toInputValue(field, value);
+  } catch (error) {
+    if (!(error instanceof ValueError)) throw error;
+    found[field.name] = error.message;
+  }
+}
+
 /** Whether a text can be the key of a row, such as a UUID or a number; an address can hold any text. */
 export function isRowKey({ reference }: EntityField, text: string): boolean {
   return (
