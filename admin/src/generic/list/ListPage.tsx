@@ -7,7 +7,6 @@ import { Page } from "../../frame/Page.tsx";
 import {
   type Entity,
   type EntityField,
-  actionsOfRows,
   allRowsQuery,
   defaultColumns,
   fieldOf,
@@ -165,7 +164,6 @@ function List({ entity }: { entity: Entity }): ReactNode {
   const isEmpty = rows.total === 0 && !rows.isLoading;
   const selected = selection === "all" ? (rows.total ?? 0) : selection.size;
   const selectedRows = selection === "all" ? [] : [...selection.values()];
-  const hasRowActions = selectedRows.length > 0 && actionsOfRows(entity).length > 0;
   const SelectionBar = useLoaded(loadSelectionBar, selected > 0);
   return (
     <Page
@@ -208,8 +206,9 @@ function List({ entity }: { entity: Entity }): ReactNode {
               {en.record.actions}
             </Button>
           )}
+          {/* With selected rows, the key must not offer to delete all. */}
           {hasActions && ActionsMenu && (
-            <ActionsMenu entity={entity} row={null} name={null} takesKey={!hasRowActions} />
+            <ActionsMenu entity={entity} row={null} name={null} takesKey={selected === 0} />
           )}
           {entity.canCreate && (
             <Button className="button button-primary" onPress={create}>
