@@ -342,7 +342,8 @@ create type handed_over as (
   campaigns integer,
   bookings integer,
   watches integer,
-  templates integer
+  templates integer,
+  views integer
 );
 comment on type handed_over is 'The numbers of rows that a handover transferred.';
 
@@ -357,6 +358,9 @@ The number of transferred search watches.';
 
 comment on column handed_over.templates is '@notNull
 The number of transferred export templates.';
+
+comment on column handed_over.views is '@notNull
+The number of transferred views that are shared with a role.';
 
 create type import_cause_change as (
   kind order_import_issue_kind,
@@ -5001,6 +5005,120 @@ comment on column row_changes.row_id is 'Null for changed rows of a table that a
 comment on column row_changes.is_new is 'Whether the row was added.';
 comment on column row_changes.changed_in is 'The id of the changing transaction.';
 
+create table saved_views (
+  id uuid not null default uuidv7(),
+  name text collate display_order not null,
+  entity text collate "C" not null,
+  role_id uuid,
+  "position" integer not null default 0,
+  query text,
+  order_by text[] not null default '{}'::text[],
+  columns text[] not null default '{}'::text[],
+  user_id uuid not null,
+  created_at timestamp with time zone not null default now(),
+  updated_at timestamp with time zone not null default now(),
+  constraint saved_views_columns_check CHECK (cardinality(columns) <= 200 AND array_to_string(columns, ''::text) ~ '^[A-Za-z0-9_]*$'::text AND octet_length(array_to_string(columns, ''::text)) <= 10000),
+  constraint saved_views_entity_check CHECK (entity ~ '^[a-z][A-Za-z0-9]*$'::text AND char_length(entity) <= 100),
+  constraint saved_views_name_check CHECK (is_label(name, 100)),
+  constraint saved_views_order_by_check CHECK (cardinality(order_by) <= 10 AND array_to_string(order_by, ''::text) ~ '^[A-Z0-9_]*$'::text AND octet_length(array_to_string(order_by, ''::text)) <= 1000),
+  constraint saved_views_pkey PRIMARY KEY (id),
+  constraint saved_views_query_check CHECK (char_length(query) >= 1 AND char_length(query) <= 10000),
+  constraint saved_views_role_id_fkey FOREIGN KEY (role_id) REFERENCES roles(id) ON DELETE SET NULL,
+  constraint saved_views_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id) ON DELETE CASCADE
+);
+alter table saved_views enable row level security, force row level security;
+CREATE INDEX saved_views_entity_idx ON saved_views USING btree (entity, "position", name, id);
+CREATE INDEX saved_views_name_idx ON saved_views USING gin (search_text(name) gin_trgm_ops);
+CREATE INDEX saved_views_role_id_idx ON saved_views USING btree (role_id);
+CREATE INDEX saved_views_user_id_idx ON saved_views USING btree (user_id, "position", name, id);
+CREATE TRIGGER _060_owner BEFORE INSERT ON saved_views FOR EACH ROW EXECUTE FUNCTION tg__owner('user_id');
+CREATE TRIGGER _100_timestamps BEFORE UPDATE ON saved_views FOR EACH ROW EXECUTE FUNCTION tg__timestamps();
+CREATE TRIGGER _200_check BEFORE INSERT OR UPDATE ON saved_views FOR EACH ROW EXECUTE FUNCTION tg_saved_views__check();
+CREATE TRIGGER _800_audit_delete AFTER DELETE ON saved_views REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('SavedView', 'id', '');
+CREATE TRIGGER _800_audit_insert AFTER INSERT ON saved_views REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('SavedView', 'id', '');
+CREATE TRIGGER _800_audit_update AFTER UPDATE ON saved_views REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('SavedView', 'id', '');
+
+create policy saved_views_create on saved_views for insert to office_api
+  with check (( SELECT is_login() AS is_login));
+
+create policy saved_views_delete on saved_views for delete to office_api
+  using ((( SELECT is_login() AS is_login) AND (user_id = ( SELECT current_user_id() AS current_user_id))));
+
+create policy saved_views_of_roles on saved_views for select to office_api
+  using ((( SELECT is_login() AS is_login) AND (role_id = ANY (( SELECT held_role_ids() AS held_role_ids)::uuid[]))));
+
+create policy saved_views_owner on saved_views for all to office_owner
+  using (true)
+  with check (true);
+
+create policy saved_views_read on saved_views for select to office_api
+  using ((( SELECT is_login() AS is_login) AND (user_id = ( SELECT current_user_id() AS current_user_id))));
+
+create policy saved_views_update on saved_views for update to office_api
+  using ((( SELECT is_login() AS is_login) AND (user_id = ( SELECT current_user_id() AS current_user_id))))
+  with check ((( SELECT is_login() AS is_login) AND (user_id = ( SELECT current_user_id() AS current_user_id))));
+grant delete on saved_views to office_api;
+grant insert (name, entity, role_id, "position", query, order_by, columns) on saved_views to office_api;
+grant select (xmin, id, name, entity, role_id, "position", query, order_by, columns, user_id, created_at, updated_at) on saved_views to office_api;
+grant update (name, role_id, "position", query, order_by, columns) on saved_views to office_api;
+
+comment on table saved_views is '@group Office 53
+@icon star
+@read login
+@create login
+@update login
+@delete login
+@mutations create update delete
+@owner user_id
+@audit SavedView
+@defaultOrder entity, position, name, id
+@label name entity
+A list with its query, order and columns under a name, shown above the list. A view with a role is also shown to those who hold the role; only its owner changes it.';
+
+comment on column saved_views.name is '@search word
+@list 1
+The name of the view.';
+
+comment on column saved_views.entity is '@mutations create
+@list 2
+@widget list
+@title List
+The name of the list, such as `products`.';
+
+comment on column saved_views.role_id is '@list 4
+@title Shared with
+The role whose holders see the view too; null for its owner only. Needs `roles.update`.';
+
+comment on column saved_views."position" is '@list 5
+The place among the views of the list: the lowest comes first, and equal ones are in the order of their names.';
+
+comment on column saved_views.query is '@list 3
+@widget long
+@section What it shows
+The search, as in the argument `query` of that list; null for all rows.';
+
+comment on column saved_views.order_by is '@list off
+@section What it shows
+@title Order
+The order, as in the argument `orderBy` of that list; empty for the default order.';
+
+comment on column saved_views.columns is '@list off
+@section What it shows
+The shown columns in their order, as the API names the fields; empty for the default columns.';
+
+comment on column saved_views.user_id is '@list off
+@title Owner (user)
+The user who created the view, or to whom it was handed over.';
+comment on constraint saved_views_columns_check on saved_views is 'must be at most 200 names of fields, such as `name`';
+comment on constraint saved_views_entity_check on saved_views is 'must be the name of a list, such as `products`';
+comment on constraint saved_views_name_check on saved_views is 'must be 1 to 100 visible characters without spaces at its ends';
+comment on constraint saved_views_order_by_check on saved_views is 'must be at most 10 values of `orderBy`, such as `NAME_ASC`';
+comment on constraint saved_views_query_check on saved_views is 'must be 1 to 10000 characters, or null';
+
+comment on constraint saved_views_role_id_fkey on saved_views is '@forwardBehavior +singularRelation:resource:single
+@forwardFollows parent
+There is no role with this id';
+
 create table schema_migrations (
   id integer not null default nextval('schema_migrations_id_seq'::regclass),
   name character varying(255) not null,
@@ -6206,6 +6324,7 @@ begin
   delete from notification_preferences p where p.user_id = v_user.id;
   delete from search_watches w where w.user_id = v_user.id;
   delete from calendar_feeds f where f.user_id = v_user.id;
+  delete from saved_views v where v.user_id = v_user.id and v.role_id is null;
   delete from ai_conversations c where c.user_id = v_user.id;
   -- Files that were not sent belong to no conversation.
   delete from ai_attachments a where a.user_id = v_user.id;
@@ -6232,7 +6351,7 @@ grant execute on function anonymise_user(uuid) to office_api;
 comment on function anonymise_user(uuid) is '@guard login users.update
 @action bad unless is_active
 @argument user_id An inactive user.
-Permanently erases the personal data of a former user: name, e-mail address, picture, time zone, language, the types of absences and the names of API tokens, the conversations with the assistant and files for it, notifications, search watches and calendar feeds, and the values in the audit log. Requested absences and coming bookings are cancelled. Campaigns, bookings and decisions stay, attributed to a former user. The user can no longer be activated.';
+Permanently erases the personal data of a former user: name, e-mail address, picture, time zone, language, the types of absences and the names of API tokens, the conversations with the assistant and files for it, notifications, search watches, calendar feeds and views that are not shared, and the values in the audit log. Requested absences and coming bookings are cancelled. Campaigns, bookings and decisions stay, attributed to a former user. The user can no longer be activated.';
 
 CREATE OR REPLACE FUNCTION answer_ai_approval(conversation_id text, id uuid, approved boolean)
  RETURNS ai_approvals
@@ -6424,7 +6543,7 @@ CREATE OR REPLACE FUNCTION audit_entity_types()
  RETURNS text[]
  LANGUAGE sql
  IMMUTABLE
-AS $function$ select '{Absence,AiApproval,AiAttachment,AiConversation,AiToolCall,ApiToken,AuditLog,CalendarFeed,Campaign,Customer,CustomerNote,Department,DocumentationPage,DocumentationVersion,ErpMappingRule,ErpMappingTarget,ErpSyncRun,ExportJob,ExportTemplate,ExportTemplateColumn,ExportWorkbook,Invitation,Job,OfficeSetting,Order,OrderLine,Product,ProductImage,ProductPrice,ProductRating,ProductSyncRun,PublicHoliday,Resource,ResourceBooking,Reviewer,Role,RolePermission,SearchKey,SearchWatch,Session,User,UserIdentity,UserRole,WineType}'::text[] $function$;
+AS $function$ select '{Absence,AiApproval,AiAttachment,AiConversation,AiToolCall,ApiToken,AuditLog,CalendarFeed,Campaign,Customer,CustomerNote,Department,DocumentationPage,DocumentationVersion,ErpMappingRule,ErpMappingTarget,ErpSyncRun,ExportJob,ExportTemplate,ExportTemplateColumn,ExportWorkbook,Invitation,Job,OfficeSetting,Order,OrderLine,Product,ProductImage,ProductPrice,ProductRating,ProductSyncRun,PublicHoliday,Resource,ResourceBooking,Reviewer,Role,RolePermission,SavedView,SearchKey,SearchWatch,Session,User,UserIdentity,UserRole,WineType}'::text[] $function$;
 grant execute on function audit_entity_types() to office_api;
 
 comment on function audit_entity_types() is '@behavior -queryField -typeField
@@ -6477,7 +6596,7 @@ CREATE OR REPLACE FUNCTION audit_moments(entity_type text)
  LANGUAGE sql
  IMMUTABLE
 AS $function$
-      select case audit_moments.entity_type when 'Absence' then '{decidedAt,createdAt,updatedAt}'::text[] when 'AiApproval' then '{expiresAt,createdAt,answeredAt,usedAt}'::text[] when 'AiAttachment' then '{createdAt}'::text[] when 'AiConversation' then '{createdAt,updatedAt}'::text[] when 'ApiToken' then '{expiresAt,lastUsedAt,revokedAt,createdAt}'::text[] when 'CalendarFeed' then '{lastUsedAt,revokedAt,createdAt,updatedAt}'::text[] when 'Campaign' then '{scheduledAt,createdAt,updatedAt}'::text[] when 'Customer' then '{sourceUpdatedAt,createdAt,updatedAt,erasedAt}'::text[] when 'CustomerNote' then '{createdAt,updatedAt}'::text[] when 'Department' then '{createdAt,updatedAt}'::text[] when 'DocumentationPage' then '{createdAt,updatedAt}'::text[] when 'DocumentationVersion' then '{createdAt}'::text[] when 'ErpMappingRule' then '{createdAt,updatedAt}'::text[] when 'ErpMappingTarget' then '{createdAt,updatedAt}'::text[] when 'ExportJob' then '{startedAt,finishedAt,expiresAt,createdAt,updatedAt}'::text[] when 'ExportTemplate' then '{createdAt,updatedAt}'::text[] when 'ExportWorkbook' then '{createdAt}'::text[] when 'Invitation' then '{expiresAt,acceptedAt,createdAt,updatedAt,revokedAt,mailedAt}'::text[] when 'OfficeSetting' then '{createdAt,updatedAt}'::text[] when 'Order' then '{placedAt,sourceUpdatedAt,importedAt,removedAt,createdAt,updatedAt,erasedAt}'::text[] when 'OrderLine' then '{createdAt,updatedAt}'::text[] when 'Product' then '{sourceUpdatedAt,createdAt,updatedAt}'::text[] when 'ProductImage' then '{createdAt,updatedAt}'::text[] when 'ProductPrice' then '{createdAt,updatedAt}'::text[] when 'ProductRating' then '{createdAt,updatedAt}'::text[] when 'ProductSyncRun' then '{createdAt,deliveredAt}'::text[] when 'PublicHoliday' then '{createdAt,updatedAt}'::text[] when 'Resource' then '{createdAt,updatedAt}'::text[] when 'ResourceBooking' then '{startsAt,endsAt,createdAt,updatedAt}'::text[] when 'Reviewer' then '{createdAt,updatedAt}'::text[] when 'Role' then '{createdAt,updatedAt}'::text[] when 'RolePermission' then '{createdAt}'::text[] when 'SearchWatch' then '{lastMatchAt,relatedAt,relatedDueAt,dueAt,createdAt,updatedAt}'::text[] when 'Session' then '{createdAt,lastUsedAt,idleExpiresAt,expiresAt,endedAt}'::text[] when 'User' then '{createdAt,updatedAt,invitationsClosedAt,erasedAt}'::text[] when 'UserIdentity' then '{createdAt}'::text[] when 'UserRole' then '{createdAt}'::text[] when 'WineType' then '{createdAt,updatedAt}'::text[] end $function$;
+      select case audit_moments.entity_type when 'Absence' then '{decidedAt,createdAt,updatedAt}'::text[] when 'AiApproval' then '{expiresAt,createdAt,answeredAt,usedAt}'::text[] when 'AiAttachment' then '{createdAt}'::text[] when 'AiConversation' then '{createdAt,updatedAt}'::text[] when 'ApiToken' then '{expiresAt,lastUsedAt,revokedAt,createdAt}'::text[] when 'CalendarFeed' then '{lastUsedAt,revokedAt,createdAt,updatedAt}'::text[] when 'Campaign' then '{scheduledAt,createdAt,updatedAt}'::text[] when 'Customer' then '{sourceUpdatedAt,createdAt,updatedAt,erasedAt}'::text[] when 'CustomerNote' then '{createdAt,updatedAt}'::text[] when 'Department' then '{createdAt,updatedAt}'::text[] when 'DocumentationPage' then '{createdAt,updatedAt}'::text[] when 'DocumentationVersion' then '{createdAt}'::text[] when 'ErpMappingRule' then '{createdAt,updatedAt}'::text[] when 'ErpMappingTarget' then '{createdAt,updatedAt}'::text[] when 'ExportJob' then '{startedAt,finishedAt,expiresAt,createdAt,updatedAt}'::text[] when 'ExportTemplate' then '{createdAt,updatedAt}'::text[] when 'ExportWorkbook' then '{createdAt}'::text[] when 'Invitation' then '{expiresAt,acceptedAt,createdAt,updatedAt,revokedAt,mailedAt}'::text[] when 'OfficeSetting' then '{createdAt,updatedAt}'::text[] when 'Order' then '{placedAt,sourceUpdatedAt,importedAt,removedAt,createdAt,updatedAt,erasedAt}'::text[] when 'OrderLine' then '{createdAt,updatedAt}'::text[] when 'Product' then '{sourceUpdatedAt,createdAt,updatedAt}'::text[] when 'ProductImage' then '{createdAt,updatedAt}'::text[] when 'ProductPrice' then '{createdAt,updatedAt}'::text[] when 'ProductRating' then '{createdAt,updatedAt}'::text[] when 'ProductSyncRun' then '{createdAt,deliveredAt}'::text[] when 'PublicHoliday' then '{createdAt,updatedAt}'::text[] when 'Resource' then '{createdAt,updatedAt}'::text[] when 'ResourceBooking' then '{startsAt,endsAt,createdAt,updatedAt}'::text[] when 'Reviewer' then '{createdAt,updatedAt}'::text[] when 'Role' then '{createdAt,updatedAt}'::text[] when 'RolePermission' then '{createdAt}'::text[] when 'SavedView' then '{createdAt,updatedAt}'::text[] when 'SearchWatch' then '{lastMatchAt,relatedAt,relatedDueAt,dueAt,createdAt,updatedAt}'::text[] when 'Session' then '{createdAt,lastUsedAt,idleExpiresAt,expiresAt,endedAt}'::text[] when 'User' then '{createdAt,updatedAt,invitationsClosedAt,erasedAt}'::text[] when 'UserIdentity' then '{createdAt}'::text[] when 'UserRole' then '{createdAt}'::text[] when 'WineType' then '{createdAt,updatedAt}'::text[] end $function$;
 grant execute on function audit_moments(text) to office_api;
 
 comment on function audit_moments(text) is '@behavior -queryField -typeField
@@ -10810,10 +10929,13 @@ begin
   ) as p
   where w.id = p.id;
   get diagnostics v_handed.watches = row_count;
+  update saved_views v set user_id = hand_over.to_user_id where v.user_id = hand_over.from_user_id and v.role_id is not null;
+  get diagnostics v_handed.views = row_count;
   select string_agg(n.number || ' ' || n.what || case n.number when 1 then '' else n.plural end, ', ' order by n.place) into v_numbers
   from (values
     (1, v_handed.campaigns, 'open campaign', 's'), (2, v_handed.bookings, 'future booking', 's'),
-    (3, v_handed.templates, 'export template', 's'), (4, v_handed.watches, 'search watch', 'es')
+    (3, v_handed.templates, 'export template', 's'), (4, v_handed.watches, 'search watch', 'es'),
+    (5, v_handed.views, 'shared view', 's')
   ) as n(place, number, what, plural)
   where n.number > 0;
   if v_numbers is not null then
@@ -10830,7 +10952,7 @@ comment on function hand_over(uuid,uuid) is '@guard login users.update
 @action bad of users
 @argument from_user_id The user who leaves.
 @argument to_user_id The active user who takes over.
-Transfers the open campaigns, future bookings, export templates and search watches of one user to another, for example before a deactivation, and notifies the new owner. Nothing is transferred when the new owner would then have more than 50 search watches. A watch of a list that the new owner cannot read is paused; its `problem` names the permission.';
+Transfers the open campaigns, future bookings, export templates, search watches and shared views of one user to another, for example before a deactivation, and notifies the new owner. Nothing is transferred when the new owner would then have more than 50 search watches. A watch of a list that the new owner cannot read is paused; its `problem` names the permission.';
 
 CREATE OR REPLACE FUNCTION handed_watch_problem(watch search_watches, to_user_id uuid)
  RETURNS text
@@ -11714,8 +11836,8 @@ AS $function$
   from patterns p, lateral (values
     ('table view', 'read', '<permission>` or `@read login', p.keys, false, null),
     ('table', 'create', '<permission>` or `@create login', p.keys, false, null),
-    ('table', 'update', '<permission>', p.keys, false, null),
-    ('table', 'delete', '<permission>', p.keys, false, null),
+    ('table', 'update', '<permission>` or `@update login', p.keys, false, null),
+    ('table', 'delete', '<permission>` or `@delete login', p.keys, false, null),
     ('table', 'mutations', 'create update delete', '^(create|update|delete)(\s+(create|update|delete))*$', false, null),
     ('table view', 'login', '', p.none, false, null),
     ('table view', 'session', '', p.none, false, null),
@@ -13261,7 +13383,7 @@ begin
   end if;
   if v_tags ->> 'mutations' ~ '\ycreate\y' then
     perform ensure_policy(relation, v_name || '_create', 'insert', 'office_api', null,
-      permission_check(v_tags ->> 'create') || coalesce(' and ' || v_login, ''));
+      verb_check(v_tags, 'create', v_login));
     v_columns := writable_columns(relation, 'create');
     if v_columns is not null then
       execute format('grant insert (%s) on %s to office_api', v_columns, relation);
@@ -13276,7 +13398,7 @@ begin
     v_own := null;
   end if;
   if v_tags ->> 'mutations' ~ '\yupdate\y' then
-    v_check := permission_check(v_tags ->> 'update') || coalesce(' and ' || v_login, '') || coalesce(' and ' || v_own, '');
+    v_check := concat_ws(' and ', verb_check(v_tags, 'update', v_login), v_own);
     perform ensure_policy(relation, v_name || '_update', 'update', 'office_api', v_check, v_check);
     v_columns := writable_columns(relation, 'update');
     if v_columns is not null then
@@ -13285,7 +13407,7 @@ begin
   end if;
   if v_tags ->> 'mutations' ~ '\ydelete\y' then
     perform ensure_policy(relation, v_name || '_delete', 'delete', 'office_api',
-      permission_check(v_tags ->> 'delete') || coalesce(' and ' || v_login, '') || coalesce(' and ' || v_own, ''));
+      concat_ws(' and ', verb_check(v_tags, 'delete', v_login), v_own));
     execute format('grant delete on %s to office_api', relation);
   end if;
 
@@ -15407,6 +15529,29 @@ $function$;
 grant execute on function save_search_watch(uuid,jsonb,uuid[],text) to office_api;
 comment on function save_search_watch(uuid,jsonb,uuid[],text) is 'Creates or changes a watch of the caller. The server compiles the search before the call.';
 
+CREATE OR REPLACE FUNCTION saved_view_limit()
+ RETURNS integer
+ LANGUAGE sql
+ IMMUTABLE
+AS $function$
+  select 200
+$function$;
+comment on function saved_view_limit() is 'The number of saved views that a user can have.';
+
+CREATE OR REPLACE FUNCTION saved_views_owner_name(view saved_views)
+ RETURNS text
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select colleague_name(view.user_id)
+$function$;
+grant execute on function saved_views_owner_name(saved_views) to office_api;
+
+comment on function saved_views_owner_name(saved_views) is '@computed
+@list 6
+@title Owner
+The name of the owner, also for callers without `users.read`.';
+
 CREATE OR REPLACE FUNCTION schedule_file_deletion(keys text[])
  RETURNS void
  LANGUAGE plpgsql
@@ -15607,7 +15752,7 @@ AS $function$
       || permission_hint(key, (select array_agg(k.key) from known_keys k))
     from tables t, unnest(array['read', 'create', 'update', 'delete', 'history']) with ordinality as v(tag, place),
       regexp_split_to_table(btrim(t.tags ->> tag), '[\s,]+') as key
-    where t.tags ->> tag ~ '\S' and key not in (select k.key from known_keys k) and not (tag in ('read', 'create') and t.tags ->> tag = 'login')
+    where t.tags ->> tag ~ '\S' and key not in (select k.key from known_keys k) and not (tag <> 'history' and t.tags ->> tag = 'login')
     group by t.name, key
   union all
   select 'table ' || name || ': the tag @history guards a history that the table does not have; add the tag `@audit <EntityType>`, or remove it' from tables
@@ -15627,8 +15772,10 @@ AS $function$
     from tables t, unnest(array['create', 'update']) as verb
     where t.relkind in ('r', 'p') and t.tags ->> 'mutations' ~ ('\y' || verb || '\y') and writable_columns(t.oid, verb) is null
   union all
-  select 'table ' || name || ': has the tag @create login, which takes @owner and no `@mutations create`; create rows by a function that writes the owner' from tables
-    where tags ->> 'create' = 'login' and (not tags ? 'owner' or tags ->> 'mutations' ~ '\ycreate\y')
+  -- Otherwise everybody would change the rows of everybody, or rows that they do not see.
+  select 'table ' || name || ': has the tag @' || verb || ' login, which takes @owner and `@read login`, and no @shared; name a permission instead, or add what is missing'
+    from tables, unnest(array['create', 'update', 'delete']) as verb
+    where tags ->> verb = 'login' and (not tags ? 'owner' or tags ->> 'read' is distinct from 'login' or tags ? 'shared')
   union all
   select 'table ' || name || ': has the tag @shared, which takes @owner and `@mutations update` or `@mutations delete`; remove it' from tables
     where tags ? 'shared' and (not tags ? 'owner' or coalesce(tags ->> 'mutations', '') !~ '\y(update|delete)\y')
@@ -18455,6 +18602,30 @@ end;
 $function$;
 comment on function tg_role_permissions__touch_roles() is 'Updates `updated_at` of roles whose permissions change, and the keys of their holders.';
 
+CREATE OR REPLACE FUNCTION tg_saved_views__check()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
+AS $function$
+begin
+  if tg_op = 'INSERT' then
+    perform from users u where u.id = new.user_id for no key update;
+    if (select count(*) from saved_views v where v.user_id = new.user_id) >= saved_view_limit() then
+      perform fail('OF409', format('You have %s saved views: delete one first', saved_view_limit()));
+    end if;
+  end if;
+  -- Everybody with the role sees the view, so sharing it is a decision about the role.
+  if new.role_id is not null and (tg_op = 'INSERT' or new.role_id is distinct from old.role_id)
+    and current_user_id() is not null and not has_permission('roles.update') then
+    perform fail('OF403', 'To share a view with a role, you need the permission roles.update',
+      '{"path": ["input", "roleId"], "requiredPermission": "roles.update"}');
+  end if;
+  return new;
+end;
+$function$;
+comment on function tg_saved_views__check() is 'Limits the views of a user, and who shares them.';
+
 CREATE OR REPLACE FUNCTION tg_search_watches__restore()
  RETURNS trigger
  LANGUAGE plpgsql
@@ -19456,6 +19627,16 @@ comment on function users_roles(users) is '@computed
 @reads user_roles
 @auditReads unless own
 The roles that the user holds, by name.';
+
+CREATE OR REPLACE FUNCTION verb_check(tags jsonb, verb text, login text)
+ RETURNS text
+ LANGUAGE sql
+ IMMUTABLE
+AS $function$
+  select coalesce(nullif(concat_ws(' and ',
+    case when verb_check.tags ->> verb_check.verb <> 'login' then permission_check(verb_check.tags ->> verb_check.verb) end, verb_check.login), ''), 'false')
+$function$;
+comment on function verb_check(jsonb,text,text) is 'The condition on the caller for a verb of @mutations; `login` is that on the credential, which `@create login` takes.';
 
 CREATE OR REPLACE FUNCTION verify_audit_seal(tree text, "position" bigint)
  RETURNS TABLE(row_id uuid, problem text)

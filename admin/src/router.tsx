@@ -31,7 +31,7 @@ export const listRoute = createRoute({
   path: "$entity",
   component: ListPage,
   validateSearch: (search: Record<string, unknown>): ListSearch => ({
-    ...only(["q", "order", "cols", "open"], search),
+    ...only(["q", "order", "cols", "view", "open"], search),
     ...(search["q"] === "" && { q: "" }),
   }),
 });

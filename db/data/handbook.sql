@@ -25,6 +25,17 @@ The address of the page holds the query, the order and the columns: send it to a
 
 `Columns` chooses the columns and their order; drag the edge of a title to change a width. Both are kept in your browser.
 
+### Saved views
+
+`Views`, or the key `v`, saves the query, the order and the columns of a list under a name: choose `Save as new view …`. The menu then
+opens the view; while it is open, the button has its name. When the list shows something else than the view, the button says
+`changed`: save the changes from the same menu, or choose the view again to drop them. Ctrl K finds views by name, and the
+address of a view can be sent to colleagues.
+
+Everybody has views of their own, at most 200. With `roles.update` you can share a view with a role (`Rename, share or delete …`): everybody who
+holds the role sees it in the menu, with your name beside it, and only you can change it. A view shows each person only the rows
+that their permissions show. When a column of a view no longer exists, the console says so and shows the rest.
+
 ## Reports
 
 The navigation also has reports, below the lists of a heading, such as `Free resources`, `Who is away` and `Absence balances` under Office, and `My sessions` under People. Fill in the fields and choose `Show`, or press Enter. Where nothing is required, the page shows

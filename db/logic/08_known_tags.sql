@@ -10,8 +10,8 @@ create or replace function known_tags() returns table (kind text, tag text, valu
   from patterns p, lateral (values
     ('table view', 'read', '<permission>` or `@read login', p.keys, false, null),
     ('table', 'create', '<permission>` or `@create login', p.keys, false, null),
-    ('table', 'update', '<permission>', p.keys, false, null),
-    ('table', 'delete', '<permission>', p.keys, false, null),
+    ('table', 'update', '<permission>` or `@update login', p.keys, false, null),
+    ('table', 'delete', '<permission>` or `@delete login', p.keys, false, null),
     ('table', 'mutations', 'create update delete', '^(create|update|delete)(\s+(create|update|delete))*$', false, null),
     ('table view', 'login', '', p.none, false, null),
     ('table view', 'session', '', p.none, false, null),

@@ -1,7 +1,8 @@
 -- Creates row-level security, grants, audit triggers and timestamps from the tags of tables:
 --   @read, @create, @update, @delete <permission>     the permission for the verb; each of them also shows the rows
 --   @mutations create update delete                   the verbs granted to the request role and offered by the API
---   @read login                                       every session and unscoped API token reads, without a permission
+--   @read login                                       every session and unscoped API token reads, without a permission;
+--                                                     @create, @update and @delete login: and changes its rows of @owner
 --   @login                                            not with a scoped token
 --   @session                                          only with a session, not with an API token
 --   @owner <user column> [<token column>]             rows are visible only to the user or API token named in them; mutations
@@ -21,6 +22,12 @@ create or replace function permission_check(keys text) returns text as $$
     group by k
   ) as keys
 $$ language sql immutable;
+
+create or replace function verb_check(tags jsonb, verb text, login text) returns text as $$
+  select coalesce(nullif(concat_ws(' and ',
+    case when verb_check.tags ->> verb_check.verb <> 'login' then permission_check(verb_check.tags ->> verb_check.verb) end, verb_check.login), ''), 'false')
+$$ language sql immutable;
+comment on function verb_check is 'The condition on the caller for a verb of @mutations; `login` is that on the credential, which `@create login` takes.';
 
 create or replace function owner_columns(tags jsonb) returns text[] as $$
   select coalesce(regexp_split_to_array(btrim(owner_columns.tags ->> 'owner'), '[\s,]+'), '{}')
@@ -106,7 +113,7 @@ begin
   end if;
   if v_tags ->> 'mutations' ~ '\ycreate\y' then
     perform ensure_policy(relation, v_name || '_create', 'insert', 'office_api', null,
-      permission_check(v_tags ->> 'create') || coalesce(' and ' || v_login, ''));
+      verb_check(v_tags, 'create', v_login));
     v_columns := writable_columns(relation, 'create');
     if v_columns is not null then
       execute format('grant insert (%s) on %s to office_api', v_columns, relation);
@@ -121,7 +128,7 @@ begin
     v_own := null;
   end if;
   if v_tags ->> 'mutations' ~ '\yupdate\y' then
-    v_check := permission_check(v_tags ->> 'update') || coalesce(' and ' || v_login, '') || coalesce(' and ' || v_own, '');
+    v_check := concat_ws(' and ', verb_check(v_tags, 'update', v_login), v_own);
     perform ensure_policy(relation, v_name || '_update', 'update', 'office_api', v_check, v_check);
     v_columns := writable_columns(relation, 'update');
     if v_columns is not null then
@@ -130,7 +137,7 @@ begin
   end if;
   if v_tags ->> 'mutations' ~ '\ydelete\y' then
     perform ensure_policy(relation, v_name || '_delete', 'delete', 'office_api',
-      permission_check(v_tags ->> 'delete') || coalesce(' and ' || v_login, '') || coalesce(' and ' || v_own, ''));
+      concat_ws(' and ', verb_check(v_tags, 'delete', v_login), v_own));
     execute format('grant delete on %s to office_api', relation);
   end if;
 

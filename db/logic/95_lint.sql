@@ -99,7 +99,7 @@ create or replace function schema_violations() returns setof text as $$
       || permission_hint(key, (select array_agg(k.key) from known_keys k))
     from tables t, unnest(array['read', 'create', 'update', 'delete', 'history']) with ordinality as v(tag, place),
       regexp_split_to_table(btrim(t.tags ->> tag), '[\s,]+') as key
-    where t.tags ->> tag ~ '\S' and key not in (select k.key from known_keys k) and not (tag in ('read', 'create') and t.tags ->> tag = 'login')
+    where t.tags ->> tag ~ '\S' and key not in (select k.key from known_keys k) and not (tag <> 'history' and t.tags ->> tag = 'login')
     group by t.name, key
   union all
   select 'table ' || name || ': the tag @history guards a history that the table does not have; add the tag `@audit <EntityType>`, or remove it' from tables
@@ -119,8 +119,10 @@ create or replace function schema_violations() returns setof text as $$
     from tables t, unnest(array['create', 'update']) as verb
     where t.relkind in ('r', 'p') and t.tags ->> 'mutations' ~ ('\y' || verb || '\y') and writable_columns(t.oid, verb) is null
   union all
-  select 'table ' || name || ': has the tag @create login, which takes @owner and no `@mutations create`; create rows by a function that writes the owner' from tables
-    where tags ->> 'create' = 'login' and (not tags ? 'owner' or tags ->> 'mutations' ~ '\ycreate\y')
+  -- Otherwise everybody would change the rows of everybody, or rows that they do not see.
+  select 'table ' || name || ': has the tag @' || verb || ' login, which takes @owner and `@read login`, and no @shared; name a permission instead, or add what is missing'
+    from tables, unnest(array['create', 'update', 'delete']) as verb
+    where tags ->> verb = 'login' and (not tags ? 'owner' or tags ->> 'read' is distinct from 'login' or tags ? 'shared')
   union all
   select 'table ' || name || ': has the tag @shared, which takes @owner and `@mutations update` or `@mutations delete`; remove it' from tables
     where tags ? 'shared' and (not tags ? 'owner' or coalesce(tags ->> 'mutations', '') !~ '\y(update|delete)\y')

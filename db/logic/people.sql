@@ -104,10 +104,13 @@ begin
   ) as p
   where w.id = p.id;
   get diagnostics v_handed.watches = row_count;
+  update saved_views v set user_id = hand_over.to_user_id where v.user_id = hand_over.from_user_id and v.role_id is not null;
+  get diagnostics v_handed.views = row_count;
   select string_agg(n.number || ' ' || n.what || case n.number when 1 then '' else n.plural end, ', ' order by n.place) into v_numbers
   from (values
     (1, v_handed.campaigns, 'open campaign', 's'), (2, v_handed.bookings, 'future booking', 's'),
-    (3, v_handed.templates, 'export template', 's'), (4, v_handed.watches, 'search watch', 'es')
+    (3, v_handed.templates, 'export template', 's'), (4, v_handed.watches, 'search watch', 'es'),
+    (5, v_handed.views, 'shared view', 's')
   ) as n(place, number, what, plural)
   where n.number > 0;
   if v_numbers is not null then
@@ -122,5 +125,5 @@ comment on function hand_over is '@guard login users.update
 @action bad of users
 @argument from_user_id The user who leaves.
 @argument to_user_id The active user who takes over.
-Transfers the open campaigns, future bookings, export templates and search watches of one user to another, for example before a deactivation, and notifies the new owner. Nothing is transferred when the new owner would then have more than 50 search watches. A watch of a list that the new owner cannot read is paused; its `problem` names the permission.';
+Transfers the open campaigns, future bookings, export templates, search watches and shared views of one user to another, for example before a deactivation, and notifies the new owner. Nothing is transferred when the new owner would then have more than 50 search watches. A watch of a list that the new owner cannot read is paused; its `problem` names the permission.';
 grant execute on function hand_over to office_api;

@@ -519,7 +519,7 @@ comment on column user_logins.user_id is 'The user.';
 comment on column user_logins.last_login_at is 'The time of the last login.';
 comment on constraint user_logins_user_id_fkey on user_logins is '@behavior -*';
 
-create type handed_over as (campaigns integer, bookings integer, watches integer, templates integer);
+create type handed_over as (campaigns integer, bookings integer, watches integer, templates integer, views integer);
 comment on type handed_over is 'The numbers of rows that a handover transferred.';
 comment on column handed_over.campaigns is '@notNull
 The number of transferred campaigns.';
@@ -529,6 +529,8 @@ comment on column handed_over.watches is '@notNull
 The number of transferred search watches.';
 comment on column handed_over.templates is '@notNull
 The number of transferred export templates.';
+comment on column handed_over.views is '@notNull
+The number of transferred views that are shared with a role.';
 
 -- API tokens: secrets that scripts send. A token acts for its owner, with all of the owner's permissions or with some
 -- of them.

@@ -429,6 +429,82 @@ When the feed was revoked; null for an active feed.';
 comment on constraint calendar_feeds_name_check on calendar_feeds is
   'must be 1 to 100 visible characters without spaces at its ends';
 
+-- Saved views: a list with its query, order and columns, under a name.
+create table saved_views (
+  id uuid primary key default uuidv7(),
+  name text collate display_order not null,
+  entity text collate "C" not null,
+  role_id uuid references roles on delete set null,
+  position integer not null default 0,
+  query text,
+  order_by text[] not null default '{}',
+  columns text[] not null default '{}',
+  user_id uuid not null references users on delete cascade,
+  created_at timestamptz not null default now(),
+  updated_at timestamptz not null default now(),
+  constraint saved_views_name_check check (is_label(name, 100)),
+  constraint saved_views_entity_check check (entity ~ '^[a-z][A-Za-z0-9]*$' and char_length(entity) <= 100),
+  constraint saved_views_query_check check (char_length(query) between 1 and 10000),
+  constraint saved_views_order_by_check check (
+    cardinality(order_by) <= 10 and array_to_string(order_by, '') ~ '^[A-Z0-9_]*$' and octet_length(array_to_string(order_by, '')) <= 1000
+  ),
+  constraint saved_views_columns_check check (
+    cardinality(columns) <= 200 and array_to_string(columns, '') ~ '^[A-Za-z0-9_]*$' and octet_length(array_to_string(columns, '')) <= 10000
+  )
+);
+create index saved_views_user_id_idx on saved_views (user_id, position, name, id);
+create index saved_views_role_id_idx on saved_views (role_id);
+create index saved_views_entity_idx on saved_views (entity, position, name, id);
+create index saved_views_name_idx on saved_views using gin (search_text(name) extensions.gin_trgm_ops);
+comment on table saved_views is '@group Office 53
+@icon star
+@read login
+@create login
+@update login
+@delete login
+@mutations create update delete
+@owner user_id
+@audit SavedView
+@defaultOrder entity, position, name, id
+@label name entity
+A list with its query, order and columns under a name, shown above the list. A view with a role is also shown to those who hold the role; only its owner changes it.';
+comment on column saved_views.user_id is '@list off
+@title Owner (user)
+The user who created the view, or to whom it was handed over.';
+comment on column saved_views.name is '@search word
+@list 1
+The name of the view.';
+comment on column saved_views.entity is '@mutations create
+@list 2
+@widget list
+@title List
+The name of the list, such as `products`.';
+comment on column saved_views.query is '@list 3
+@widget long
+@section What it shows
+The search, as in the argument `query` of that list; null for all rows.';
+comment on column saved_views.order_by is '@list off
+@section What it shows
+@title Order
+The order, as in the argument `orderBy` of that list; empty for the default order.';
+comment on column saved_views.columns is '@list off
+@section What it shows
+The shown columns in their order, as the API names the fields; empty for the default columns.';
+comment on column saved_views.role_id is '@list 4
+@title Shared with
+The role whose holders see the view too; null for its owner only. Needs `roles.update`.';
+comment on column saved_views.position is '@list 5
+The place among the views of the list: the lowest comes first, and equal ones are in the order of their names.';
+comment on constraint saved_views_name_check on saved_views is
+  'must be 1 to 100 visible characters without spaces at its ends';
+comment on constraint saved_views_entity_check on saved_views is 'must be the name of a list, such as `products`';
+comment on constraint saved_views_query_check on saved_views is 'must be 1 to 10000 characters, or null';
+comment on constraint saved_views_order_by_check on saved_views is 'must be at most 10 values of `orderBy`, such as `NAME_ASC`';
+comment on constraint saved_views_columns_check on saved_views is 'must be at most 200 names of fields, such as `name`';
+comment on constraint saved_views_role_id_fkey on saved_views is '@forwardBehavior +singularRelation:resource:single
+@forwardFollows parent
+There is no role with this id';
+
 -- The handbook: pages in a tree, with all their versions.
 -- lint: allow function-in-migration because a check constraint of the table calls it
 create function are_tags(value text[]) returns boolean as $$

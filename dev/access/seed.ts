@@ -64,6 +64,9 @@ const rows = `
   insert into product_sync_runs (erp_product_numbers, user_id) values
     ('{1}', '${own.user}'), ('{2}', '${other.user}');
 
+  insert into saved_views (user_id, name, entity) values
+    ('${own.user}', 'Own', 'products'), ('${other.user}', 'Other', 'products');
+
   insert into idempotency_keys (principal, key_hash, request_hash, permissions) values
     ('user:${own.user}', 'a', 'a', '{}'), ('user:${other.user}', 'b', 'b', '{}');
 

@@ -807,6 +807,10 @@ describe("the keys that ? lists", () => {
       await press(page, "ControlOrMeta+k");
       await page.getByRole("dialog", { name: "Go to, or search" }).waitFor();
     },
+    "In a list: v": async (page) => {
+      await press(page, "v");
+      await page.getByRole("menuitem", { name: "Save as new view" }).waitFor();
+    },
     "Everywhere: ?": async (page) => {
       await press(page, "?");
       await page.getByRole("dialog", { name: "Keyboard" }).waitFor();

@@ -329,7 +329,7 @@ describe("the catalogue of the console", () => {
         onlyIf: null,
         unless: null,
         ...plain,
-        resultFields: ["campaigns", "bookings", "watches", "templates"].map((name) => ({ name })),
+        resultFields: ["campaigns", "bookings", "watches", "templates", "views"].map((name) => ({ name })),
         arguments: [
           {
             name: "toUserId",

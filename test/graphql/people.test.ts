@@ -244,7 +244,7 @@ describe("handOver", () => {
     sql("select kind, title, body from notifications where user_id = $1", [userId]);
   const handOver = (fromUserId: string, toUserId: string, token: string) =>
     ask(
-      `mutation ($from: ID!, $to: ID!) { handOver(fromUserId: $from, toUserId: $to) { campaigns bookings watches templates } }`,
+      `mutation ($from: ID!, $to: ID!) { handOver(fromUserId: $from, toUserId: $to) { campaigns bookings watches templates views } }`,
       { from: fromUserId, to: toUserId },
       token,
     );
@@ -279,11 +279,18 @@ describe("handOver", () => {
        values ($1, 'Barolo', 'products', 'barolo', 'products', 'select 1', '[]', 'select 1', 0, true)`,
       [from.userId],
     );
+    await sql(
+      `insert into saved_views (user_id, name, entity, role_id)
+       select u.user_id, s.name, 'products', case s.name when 'Shared' then u.role_id end
+       from user_roles u, unnest(array['Own', 'Shared']) as s(name) where u.user_id = $1`,
+      [from.userId],
+    );
     expect((await handOver(from.userId, to.userId, boss.token)).data.handOver).toEqual({
       campaigns: 4,
       bookings: 1,
       watches: 1,
       templates: 1,
+      views: 1,
     });
     const { data } = await ask(
       "query ($id: ID!) { exportTemplate(id: $id) { ownerName } }",
@@ -303,11 +310,14 @@ describe("handOver", () => {
       to.userId,
     ]);
     expect(watches).toEqual([{ is_ready: false }]);
+    expect(await sql("select name from saved_views where user_id = $1", [to.userId])).toEqual([
+      { name: "Shared" },
+    ]);
     expect(await notices(to.userId)).toEqual([
       {
         kind: "WORK_HANDED_OVER",
         title: expect.stringMatching(/^boss-\S+ handed over the work of leaver-\S+ to you$/),
-        body: "4 open campaigns, 1 future booking, 1 export template, 1 search watch",
+        body: "4 open campaigns, 1 future booking, 1 export template, 1 search watch, 1 shared view",
       },
     ]);
   });

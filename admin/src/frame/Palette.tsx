@@ -22,6 +22,7 @@ import { useEntities } from "../meta/EntitiesContext.ts";
 import { formatSuggestion } from "../meta/kinds.tsx";
 import { en } from "../text/en.ts";
 import { announce } from "../ui/announce.ts";
+import { viewsList } from "../generic/views/savedViews.ts";
 
 /** The number of lists that one request searches; the server allows 20 root fields. */
 const listsPerRequest = 20;
@@ -118,9 +119,14 @@ function PaletteContent({ onClose }: { onClose: () => void }): ReactNode {
   );
   const go = (key: string) => {
     const [entity = "", id] = key.split("/");
+    // A saved view opens its list.
+    const views = entity === viewsList ? found.flatMap(({ data }) => data?.[viewsList] ?? []) : [];
+    const list = views.find((view) => view.id === id)?.detail ?? undefined;
     if (entity === "report" && id !== undefined)
       void navigate({ to: "/report/$report", params: { report: id }, search: {} });
     else if (id === undefined) void navigate({ to: "/$entity", params: { entity }, search: {} });
+    else if (list !== undefined)
+      void navigate({ to: "/$entity", params: { entity: list }, search: { view: id } });
     else void navigate({ to: "/$entity/$id", params: { entity, id }, search: {} });
     onClose();
   };

@@ -154,6 +154,21 @@ export const en = {
     below: (title: string) => `${title} are shown with the rows that they belong to`,
     take: "Tab to accept",
   },
+  views: {
+    title: "Views",
+    all: "All rows",
+    /** A list that opens with a query. */
+    usual: "As it opens",
+    changed: "changed",
+    save: (name: string) => `Save changes to “${name}”`,
+    edit: (name: string) => `Rename, share or delete “${name}” …`,
+    saveAs: "Save as new view …",
+    saved: (name: string) => `View “${name}” saved`,
+    notSaved: (name: string) => `View “${name}” was not saved.`,
+    missing: "There is no such view: it was deleted, or is not shared with you.",
+    unknownNames: (title: string, names: string) =>
+      `${title} no longer have: ${names}. The view shows the rest.`,
+  },
   record: {
     preview: "Preview",
     edit: (title: string) => `Edit ${insideSentence(title)}`,

@@ -3,10 +3,12 @@ import {
   type ReactNode,
   type RefObject,
   useEffect,
+  useMemo,
   useRef,
   useState,
 } from "react";
 import { Button } from "react-aria-components";
+import { useKeys } from "./keys.ts";
 import { useLoaded } from "./useLoaded.ts";
 import { whenIdle } from "./whenIdle.ts";
 
@@ -22,6 +24,8 @@ interface OverlayButtonProps<Props> {
   className: string;
   label?: string;
   kind: "menu" | "dialog";
+  /** The key that opens it. */
+  shortcut?: string;
   /** Loads the overlay: when the browser is idle, or when the button is pressed. Must not change. */
   load: () => Promise<ComponentType<Props & OverlayProps>>;
   overlayProps: Props;
@@ -33,6 +37,7 @@ export function OverlayButton<Props extends object>({
   className,
   label,
   kind,
+  shortcut,
   load,
   overlayProps,
   children,
@@ -41,6 +46,12 @@ export function OverlayButton<Props extends object>({
   const [focus, setFocus] = useState<"first" | "last" | null>(null);
   const Overlay = useLoaded(load, focus !== null);
   useEffect(() => whenIdle(() => void load().catch(() => undefined)), [load]);
+  useKeys(
+    useMemo(
+      () => (shortcut === undefined ? {} : { [shortcut]: () => setFocus("first") }),
+      [shortcut],
+    ),
+  );
   return (
     <>
       <Button

@@ -32,6 +32,7 @@ export const keyTable = [
       ["Delete", "delete the selected rows; u takes it back"],
       ["s", "sort by the cell's column"],
       ["n", "new row"],
+      ["v", "saved views"],
       ["y", "copy the link"],
     ],
   },

@@ -109,9 +109,22 @@ export const tableViolations: ViolationCase[] = [
     what: "a table in which every login can create rows for any owner",
     sql: retag("@read products.read\n@create login\n@audit Planted\nA table."),
     violations: [
-      "table planted: has the tag @create login, which takes @owner and no `@mutations create`; create rows by a function that writes the owner",
+      "table planted: has the tag @create login, which takes @owner and `@read login`, and no @shared; name a permission instead, or add what is missing",
     ],
   },
+  ...[
+    "@read login\n@delete login\n@mutations delete",
+    "@read products.read\n@delete login\n@mutations delete\n@owner user_id",
+    "@read login\n@delete login\n@mutations delete\n@owner user_id\n@shared",
+  ].map((wrong) => ({
+    what: `a table in which every login can delete rows, with ${wrong.replaceAll("\n", " ")}`,
+    sql: `alter table planted add column user_id uuid references users;
+      create index planted_user_id_idx on planted (user_id);
+      ${retag(`${wrong}\n@audit Planted\nA table.`)}`,
+    violations: [
+      "table planted: has the tag @delete login, which takes @owner and `@read login`, and no @shared; name a permission instead, or add what is missing",
+    ],
+  })),
   ...["@owner user_id", "@delete products.update\n@mutations delete"].map((other) => ({
     what: `shared rows of a table that has only ${other}`,
     sql: `alter table planted add column user_id uuid references users;

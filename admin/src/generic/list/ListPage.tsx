@@ -26,11 +26,12 @@ import { OverlayButton } from "../../ui/OverlayButton.tsx";
 import { useLoaded } from "../../ui/useLoaded.ts";
 import { whenIdle } from "../../ui/whenIdle.ts";
 import { drawerOf } from "../record/drawers.ts";
+import { ViewsButton } from "../views/ViewsButton.tsx";
 import { useDeletedRows } from "./deletedRows.ts";
 import { Grid, type GridHandle, type Selection } from "./Grid.tsx";
 import { rememberSearch } from "./lastSearch.ts";
 import { neighbourCount, rememberNeighbours } from "./neighbours.ts";
-import { directionOf, nextOrder } from "./order.ts";
+import { directionOf, knownOrders, nextOrder } from "./order.ts";
 import { ChildTableNotice, UnknownList } from "./UnknownList.tsx";
 import { QueryField } from "./QueryField.tsx";
 import type { QueryFieldHandle } from "./queryFieldProps.ts";
@@ -83,7 +84,7 @@ function List({ entity }: { entity: Entity }): ReactNode {
 
   const columnNames = search.cols?.split(",") ?? preference?.columns ?? [];
   const columns = columnsOf(entity, columnNames);
-  const order = search.order === undefined ? entity.defaultOrder : search.order.split(",");
+  const order = knownOrders(entity, search.order?.split(",") ?? entity.defaultOrder);
   const defaultQuery = entity.defaultQuery ?? "";
   const query = search.q ?? defaultQuery;
   const rows = useRows({
@@ -109,21 +110,33 @@ function List({ entity }: { entity: Entity }): ReactNode {
   }, [hasRows]);
 
   const change = useCallback(
-    (next: ListSearch) => void navigate({ search: (before) => ({ ...before, ...next }) }),
+    (next: ListSearch, replace = false) =>
+      void navigate({ search: (before) => ({ ...before, ...next }), replace }),
     [navigate],
   );
+  const isView = search.view !== undefined;
   const showColumns = (names: readonly string[] | undefined) => {
-    setListPreference(
-      entity.name,
-      names === undefined ? { columns: [], widths: {} } : { columns: [...names] },
-    );
+    // The columns of a view are its own.
+    if (!isView)
+      setListPreference(
+        entity.name,
+        names === undefined ? { columns: [], widths: {} } : { columns: [...names] },
+      );
     change({ cols: names?.join(",") ?? "" });
   };
   const apply = (text: string) => {
     setSelection(noSelection);
     const next = text.trim();
-    change({ q: next === defaultQuery ? undefined : next });
+    change({ q: next === defaultQuery && !isView ? undefined : next });
   };
+  const openView = useCallback(
+    (next: ListSearch, replace?: boolean) => {
+      if (next.q !== undefined || next.view === "") setSelection(noSelection);
+      change(next, replace);
+      if (!replace && next.open === undefined) grid.current?.focus();
+    },
+    [change],
+  );
   const rememberRows = () => {
     const start = range[0] - neighbourCount;
     const around = Array.from({ length: range[1] + neighbourCount - start }, (_, place) =>
@@ -174,14 +187,25 @@ function List({ entity }: { entity: Entity }): ReactNode {
       isFilled
       actions={
         <>
+          <ViewsButton
+            entity={entity}
+            search={search}
+            state={{
+              query,
+              orderBy: search.order === undefined ? [] : [...order],
+              columns: columnNames.length === 0 ? [] : columns.map(({ name }) => name),
+            }}
+            onSearch={openView}
+          />
           <OverlayButton
             className="button"
+            label={en.list.columns}
             kind="dialog"
             load={loadColumnsMenu}
             overlayProps={{ entity, columns, onColumns: showColumns }}
           >
             <Icon name="columns" />
-            {en.list.columns}
+            <span className="icon-beside">{en.list.columns}</span>
           </OverlayButton>
           {mayExport && (
             <OverlayButton

@@ -4,6 +4,8 @@ export interface ListSearch {
   q?: string | undefined;
   order?: string;
   cols?: string;
+  /** The saved view that the list was opened with. Then `q` is given, also when it is empty. */
+  view?: string;
   /** The rows in drawers as `entity/id`, separated by commas. */
   open?: string;
 }

@@ -1,4 +1,4 @@
-import type { EntityField } from "../../meta/entities.ts";
+import type { Entity, EntityField } from "../../meta/entities.ts";
 
 export type Direction = "ascending" | "descending";
 
@@ -6,6 +6,15 @@ export type Direction = "ascending" | "descending";
 export function orderOf(field: EntityField, direction: Direction): string | undefined {
   const suffix = direction === "ascending" ? "_ASC" : "_DESC";
   return field.orderBy.find((order) => order.endsWith(suffix));
+}
+
+/** Those of the values of `orderBy` that the list has: an address or a saved view can be older than the list. */
+export function knownOrders(
+  { fields, defaultOrder }: Pick<Entity, "fields" | "defaultOrder">,
+  names: readonly string[],
+): string[] {
+  const known = new Set([...defaultOrder, ...fields.flatMap(({ orderBy }) => orderBy)]);
+  return names.filter((name) => known.has(name));
 }
 
 /** The direction in which `order` sorts the column of `field`. */

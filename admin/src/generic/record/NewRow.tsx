@@ -31,7 +31,8 @@ interface NewRowDrawerProps extends NewRow {
   onClose: () => void;
 }
 
-function NewRowDrawer(props: NewRowDrawerProps): ReactNode {
+/** A drawer with the form of a new row. */
+export function NewRowDrawer(props: NewRowDrawerProps): ReactNode {
   const { entity, initial, drawer, onCreated, onClose } = props;
   const [isAsked, setAsked] = useState(false);
   const form = useNewForm(entity, initial, (row) => {
