@@ -60,20 +60,24 @@ do $$ begin
 end $$;
 create collation if not exists extensions.display_order (provider = icu, locale = 'da');
 
+-- Functions of indexes, generated columns and check constraints have bodies whose functions PostgreSQL knows
+-- (`begin atomic`). Otherwise `pg_dump` writes tables before functions that they need, and `pg_restore` fails.
 -- Texts of Latin letters, digits and signs between single spaces are in that form already. Their test takes a tenth of
 -- the time. The function is not strict, so that queries inline it.
-create or replace function extensions.normalize_name(value text) returns text as $$
+create or replace function extensions.normalize_name(value text) returns text language sql immutable parallel safe
+begin atomic
   select case
     when value ~ '^[!-~\u00a1-\u02ff]+( [!-~\u00a1-\u02ff]+)*$' then value
     else nullif(btrim(regexp_replace(
       normalize(value, NFC), '[\t-\r \u0085\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]+', ' ', 'g'
     )), '')
-  end
-$$ language sql immutable parallel safe;
+  end;
+end;
 comment on function extensions.normalize_name is 'Normalizes a name for storage: Unicode NFC, single spaces, trimmed; null when it is empty.';
 
 -- Removes the invisible characters of Unicode's Default_Ignorable_Code_Point, of which Latin texts only have U+00AD.
-create or replace function extensions.name_key(value text) returns text as $$
+create or replace function extensions.name_key(value text) returns text language sql immutable strict parallel safe
+begin atomic
   select lower((case
     when value ~ '^[!-~\u00a1-\u00ac\u00ae-\u02ff]+( [!-~\u00a1-\u00ac\u00ae-\u02ff]+)*$' then value
     else extensions.normalize_name(regexp_replace(
@@ -81,8 +85,8 @@ create or replace function extensions.name_key(value text) returns text as $$
       '[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufff8\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff]',
       '', 'g'
     ))
-  end) collate "pg_unicode_fast")
-$$ language sql immutable strict parallel safe;
+  end) collate "pg_unicode_fast");
+end;
 comment on function extensions.name_key is
   'Normalizes a name for comparison: `normalize_name`, in lower case, without invisible characters. A unique name needs the index `unique (name_key(name))`.';
 revoke execute on function extensions.normalize_name, extensions.name_key from public;
@@ -90,20 +94,23 @@ grant execute on function extensions.normalize_name, extensions.name_key to offi
 
 -- Shared by all schemas, because only an administrator can mark a function leakproof. Under row-level security an index
 -- serves a condition only when its functions are leakproof.
-create or replace function extensions.search_text(value text) returns text as $$
-  select lower(extensions.unaccent('extensions.unaccent', value) collate "pg_unicode_fast")
-$$ language sql immutable strict parallel safe;
+create or replace function extensions.search_text(value text) returns text language sql immutable strict parallel safe
+begin atomic
+  select lower(extensions.unaccent('extensions.unaccent', value) collate "pg_unicode_fast");
+end;
 comment on function extensions.search_text is
   'Text for comparison in searches: in lower case and without accents. Indexes: `gin (search_text(name) extensions.gin_trgm_ops)` for words, `(search_text(name) text_pattern_ops)` for values and prefixes.';
-create or replace function extensions.search_texts(value text[]) returns text[] as $$
-  select array(select extensions.search_text(v) from unnest(value) as v)
-$$ language sql immutable strict parallel safe;
+create or replace function extensions.search_texts(value text[]) returns text[] language sql immutable strict parallel safe
+begin atomic
+  select array(select extensions.search_text(v) from unnest(value) as v);
+end;
 comment on function extensions.search_texts is
   'The items of a list, each as in `search_text`. Index: `gin (search_texts(labels))`.';
 -- Separates texts by U+001F (unit separator). Searches reject that character, so no word matches across two texts.
-create or replace function extensions.words_text(variadic texts text[]) returns text as $$
-  select extensions.search_text(chr(31) || array_to_string(texts, chr(31)) || chr(31))
-$$ language sql immutable parallel safe;
+create or replace function extensions.words_text(variadic texts text[]) returns text language sql immutable parallel safe
+begin atomic
+  select extensions.search_text(chr(31) || array_to_string(texts, chr(31)) || chr(31));
+end;
 comment on function extensions.words_text is
   'Joins texts with separators, each as in `search_text`, for the generated column `search_words`.';
 revoke execute on function extensions.search_text, extensions.search_texts, extensions.words_text from public;

@@ -28,11 +28,12 @@ $$ language plpgsql immutable;
 comment on function is_time_zone is 'Whether a text is the name of a time zone, such as Europe/Copenhagen.';
 
 -- lint: allow function-in-migration because check constraints of the tables call it
-create function is_locale(value text) returns boolean as $$
+create function is_locale(value text) returns boolean language sql immutable strict
+begin atomic
   -- PostgreSQL has a collation for each locale of ICU, whose locales are those of the programs that format texts.
   select value ~ '^[a-z]{2,3}(-[A-Z][a-z]{3})?(-([A-Z]{2}|[0-9]{3}))?$'
-    and exists (select from pg_catalog.pg_collation c where c.collname = value || '-x-icu')
-$$ language sql immutable strict;
+    and exists (select from pg_catalog.pg_collation c where c.collname = value || '-x-icu');
+end;
 comment on function is_locale is 'Whether a text is the name of a locale, such as da-DK.';
 grant execute on function is_time_zone, is_locale to office_api;
 

@@ -507,9 +507,10 @@ There is no role with this id';
 
 -- The handbook: pages in a tree, with all their versions.
 -- lint: allow function-in-migration because a check constraint of the table calls it
-create function are_tags(value text[]) returns boolean as $$
-  select count(*) = count(distinct name_key(t)) and coalesce(bool_and(is_label(t, 1000)), true) from unnest(value) as t
-$$ language sql immutable parallel safe set search_path from current;
+create function are_tags(value text[]) returns boolean language sql immutable parallel safe
+begin atomic
+  select count(*) = count(distinct name_key(t)) and coalesce(bool_and(is_label(t, 1000)), true) from unnest(value) as t;
+end;
 comment on function are_tags is 'Whether all tags are visible words and none is repeated, ignoring case.';
 grant execute on function are_tags to office_api;
 

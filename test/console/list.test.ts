@@ -214,6 +214,7 @@ describe("every list", () => {
         // Every logged-in user can read these.
         "Notification settings",
         "Handbook",
+        "Saved views",
         "Search watches",
         "Resources",
         "Bookings",
@@ -807,10 +808,6 @@ describe("the keys that ? lists", () => {
       await press(page, "ControlOrMeta+k");
       await page.getByRole("dialog", { name: "Go to, or search" }).waitFor();
     },
-    "In a list: v": async (page) => {
-      await press(page, "v");
-      await page.getByRole("menuitem", { name: "Save as new view" }).waitFor();
-    },
     "Everywhere: ?": async (page) => {
       await press(page, "?");
       await page.getByRole("dialog", { name: "Keyboard" }).waitFor();
@@ -940,6 +937,10 @@ describe("the keys that ? lists", () => {
     "In a list: n": async (page) => {
       await press(page, "n");
       await heading(page, "New product").waitFor();
+    },
+    "In a list: v": async (page) => {
+      await press(page, "v");
+      await page.getByRole("menuitem", { name: "Save as new view" }).waitFor();
     },
     "In a list: y": expectLinkCopied,
     "In a record: Ctrl S": async (page) => {

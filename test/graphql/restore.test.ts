@@ -511,7 +511,7 @@ describe("deletions", () => {
     const rooms = await service.login(["resources.update"]);
     expect(refusal(await list(rooms.token, '(entityType: "Campaign")'))).toEqual({
       code: "BAD_USER_INPUT",
-      message: "entityType must be one of Resource, SearchWatch",
+      message: "entityType must be one of Resource, SavedView, SearchWatch",
     });
     expect(refusal(await list(rooms.token, "(limit: 0)")).message).toBe(
       "limit must be from 1 to 200",

@@ -1,31 +1,15 @@
 import { execFile } from "node:child_process";
-import { accessSync, constants } from "node:fs";
 import { mkdtemp, readFile, readdir, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { delimiter, join } from "node:path";
+import { join } from "node:path";
 import { promisify } from "node:util";
 import { test } from "@jest/globals";
 import { parse } from "csv-parse/sync";
+import { findProgram } from "./programs.ts";
 
 const run = promisify(execFile);
 
-function find(program: string): string | null {
-  const folders = (process.env["PATH"] ?? "").split(delimiter);
-  return (
-    folders
-      .map((folder) => join(folder, program))
-      .find((path) => {
-        try {
-          accessSync(path, constants.X_OK);
-          return true;
-        } catch {
-          return false;
-        }
-      }) ?? null
-  );
-}
-
-const soffice = find("soffice");
+const soffice = findProgram("soffice");
 if (soffice === null)
   console.warn("LibreOffice is not installed: tests that open workbooks with it are skipped");
 

@@ -250,6 +250,25 @@ export const policyViolations: ViolationCase[] = [
     ],
   },
   {
+    what: "a function of an index that a dump cannot restore",
+    sql: `create function planted_key(value text) returns text as 'select extensions.search_text(value)' language sql immutable;
+      alter function planted_key owner to office_owner; revoke execute on function planted_key from public;
+      create index planted_key_idx on planted (planted_key(note))`,
+    violations: [
+      "function planted_key(text): the index planted_key_idx uses it and its body is a string, so that a dump of the database cannot be restored; write the body as `begin atomic ...; end`",
+    ],
+  },
+  {
+    what: "a function of a check that a dump cannot restore",
+    sql: `create function planted_key(value text) returns boolean as 'select is_label(value, 9)' language sql immutable;
+      alter function planted_key owner to office_owner; revoke execute on function planted_key from public;
+      alter table planted add constraint planted_key_check check (planted_key(note));
+      comment on constraint planted_key_check on planted is 'must be short'`,
+    violations: [
+      "function planted_key(text): the constraint planted_key_check uses it and its body is a string, so that a dump of the database cannot be restored; write the body as `begin atomic ...; end`",
+    ],
+  },
+  {
     what: "two functions of one name",
     sql: `create function planted_things(number integer) returns text as 'select 1::text' language sql stable;
       revoke execute on function planted_things(integer) from public`,

@@ -206,6 +206,7 @@ export const preparations: Readonly<Record<string, Preparation>> = {
     handbookPage("Changed page"),
     `, 'input', '{"body": "Changed"}'::jsonb`,
   ),
+  createSavedView: input(`'name', 'Barolo', 'entity', 'products'`),
   createSearchWatch: input(`'name', 'Barolo', 'entity', 'products', 'query', 'barolo'`),
   deleteSearchWatch: onNew(searchWatch("Deleted")),
   searchDocumentation: { sql: `select '{"text": "query"}'::jsonb as variables` },
