@@ -6740,7 +6740,7 @@ CREATE OR REPLACE FUNCTION awaits_first_user()
 AS $function$
   select not exists (select from users)
 $function$;
-grant execute on function awaits_first_user() to office_api;
+grant execute on function awaits_first_user() to office_api, office_server;
 comment on function awaits_first_user() is 'Whether there are no users yet, so that `bootstrapFirstUser` works.';
 
 CREATE OR REPLACE FUNCTION away_days(starts_on date DEFAULT NULL::date, ends_on date DEFAULT NULL::date)

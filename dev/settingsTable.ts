@@ -4,8 +4,9 @@ const heading = `# Settings
 
 For operators: every environment variable that the service reads, with its default, its meaning and the processes that use it.
 Nothing needs to be set on a developer's machine. A wrong or unknown setting keeps a process from starting, and one report names all of
-them. Variables whose prefix other software uses as well, such as \`DATABASE_\` or \`MAX_\`, only cause the log line \`unknown
-setting\`, which names the nearest setting.
+them. Variables that may be meant for other software only cause the log line \`unknown setting\`, which names the nearest
+setting: those with a prefix that others use as well, such as \`DATABASE_\` or \`MAX_\`, that are more than two letters away
+from a setting, and those that misspell a setting without the prefix of one, such as \`LOGLEVEL\`. \`npm run doctor\` prints both.
 
 Node reads some variables itself: \`NODE_EXTRA_CA_CERTS\` names a file with the certificates of an internal certificate authority,
 for servers, workers and commands that call systems below it.

@@ -172,25 +172,50 @@ export function readConfig(
     ...searchProblems(config.search),
     ...consoleProblems(config.console),
   );
-  if (production) {
-    // Production has no emulators. Each process requires only what it uses.
-    const needs = [
-      ...loginNeeds(config.login, config.publicUrl),
-      ...mailNeeds(config.mail, config.invitationUrl),
-      ...erpNeeds(config.erp),
-      ...workflowNeeds(config.workflow),
-      ...filesNeeds(config.files),
-      ...searchNeeds(config.search),
-    ];
-    const missing = runs.flatMap((role) =>
-      needs.filter((need) => need.role === role && !need.isSet),
-    );
-    const lines = missing.map(({ name, purpose }) => `${name} is required in production${purpose}`);
-    // Both processes may require the same setting.
-    problems.push(...new Set(lines));
-  }
+  // Both processes may require the same setting.
+  const missing = new Set(runs.flatMap((role) => missingSettings(config, role)));
+  // A setting with a wrong value is named already.
+  problems.push(
+    ...[...missing].filter((text) => !problems.some((p) => firstWord(p) === firstWord(text))),
+  );
   if (problems.length > 0) throw new ConfigError(problems);
   return config;
 }
 
+const firstWord = (text: string): string => text.split(" ", 1)[0] ?? "";
+
 export type Config = ReturnType<typeof readConfig>;
+
+type NeededConfig = Parameters<typeof needsOf>[0];
+
+function needsOf(
+  config: Pick<
+    Config,
+    | "production"
+    | "login"
+    | "publicUrl"
+    | "mail"
+    | "invitationUrl"
+    | "erp"
+    | "workflow"
+    | "files"
+    | "search"
+  >,
+) {
+  return [
+    ...loginNeeds(config.login, config.publicUrl),
+    ...mailNeeds(config.mail, config.invitationUrl),
+    ...erpNeeds(config.erp),
+    ...workflowNeeds(config.workflow),
+    ...filesNeeds(config.files),
+    ...searchNeeds(config.search),
+  ];
+}
+
+/** What a process requires in production, which has no emulators, and is not set: a sentence for each setting. */
+export function missingSettings(config: NeededConfig, role: ProcessRole): string[] {
+  if (!config.production) return [];
+  return needsOf(config)
+    .filter((need) => need.role === role && !need.isSet)
+    .map(({ name, purpose }) => `${name} is required in production${purpose}`);
+}

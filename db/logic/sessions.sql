@@ -85,6 +85,7 @@ $$ language plpgsql volatile security definer set search_path from current;
 comment on function end_session is 'Ends the caller''s session; an API token has none.';
 
 grant execute on function bootstrap_first_user, awaits_first_user, dev_login, end_session to office_api;
+grant execute on function awaits_first_user to office_server;
 
 -- The request role cannot read the table; these functions return the columns that users may see.
 create or replace function live_sessions(user_id uuid) returns setof session_view as $$

@@ -2,8 +2,9 @@ import { stat } from "node:fs/promises";
 import pg from "pg";
 import { marksOfNewerRelease } from "../migration/history.ts";
 import { readSchemaState, readSources } from "../migration/sources.ts";
-import type { Config } from "../config.ts";
+import { type Config, missingSettings } from "../config.ts";
 import { connectionAdvice, messageOf } from "../errors/databaseErrors.ts";
+import { excessOfLogin } from "../postgres/loginRights.ts";
 import { roleOfLogin } from "../postgres/logins.ts";
 import { DatabaseVersionError, poolFor, requireSupportedVersion } from "../postgres/pools.ts";
 import { UsageError } from "../process/commandLine.ts";
@@ -30,6 +31,8 @@ await runCommand(command, async (config, { positionals }) => {
   // `runCommand` reports unreadable settings.
   const findings = [
     configuration(config),
+    ...unknownSettings(config),
+    ...requirements(config),
     runtime(),
     await dataFolder(config),
     ...(await database(config)),
@@ -47,6 +50,30 @@ function configuration(config: Config): Finding {
   const what = `configuration (${config.production ? "production" : "development"})`;
   const exposed = exposureWarning(config);
   return exposed === null ? ok(what) : warning(what, exposed);
+}
+
+function unknownSettings(config: Config): Finding[] {
+  return config.unknownSettings.map(({ name, nearest }) =>
+    warning(
+      `${name} is not a setting`,
+      `Remove it, if it is not meant for other software${nearest === null ? "" : `: did you mean ${nearest}?`}`,
+    ),
+  );
+}
+
+/** What a server or a worker in production requires: a machine can have the settings of one of them. */
+function requirements(config: Config): Finding[] {
+  const refusals = (["server", "worker"] as const).flatMap((role) => {
+    const missing = missingSettings(config, role);
+    return missing.length === 0 ? [] : [{ role, missing }];
+  });
+  const isNone = refusals.length === 2;
+  return refusals.map(({ role, missing }) =>
+    (isNone ? wrong : warning)(
+      `a ${role} does not start: ${missing.join("; ")}`,
+      isNone ? "Set them" : `Set them, or ignore this on a machine without a ${role}`,
+    ),
+  );
 }
 
 function runtime(): Finding {
@@ -98,6 +125,8 @@ async function database(config: Config): Promise<Finding[]> {
         looked = true;
         if (role === "office_owner") findings.push(...(await schema(client, config)));
         if (role === "office_server") findings.push(await unexpectedRights(client, config));
+        if (config.production && role !== "office_owner")
+          findings.push(...(await loginRights(client, setting)));
       } finally {
         client.release(true);
       }
@@ -215,7 +244,7 @@ async function server(client: pg.ClientBase): Promise<Finding[]> {
 /** Pending migrations and violations of the schema rules. */
 async function schema(
   client: pg.ClientBase,
-  { database: { schema: tenant, extraSqlDir } }: Config,
+  { production, database: { schema: tenant, extraSqlDir } }: Config,
 ): Promise<Finding[]> {
   const state = await readSchemaState(client, tenant);
   const migrate = "Run `npm run db:migrate`";
@@ -238,6 +267,7 @@ async function schema(
   const violations = await client.query<{ v: string }>(
     "select v from schema_violations() as v limit 5",
   );
+  const users = await client.query<{ none: boolean }>("select awaits_first_user() as none");
   return [
     state.stamp === sources.stamp
       ? ok(`schema "${tenant}" is of this release`)
@@ -257,7 +287,28 @@ async function schema(
       : violations.rows.map(({ v }) =>
           wrong(v, "The server does not start: fix it by a migration"),
         )),
+    ...(production && users.rows[0]?.none
+      ? [
+          warning(
+            "there is no user: whoever reaches a server first can become Superadmin",
+            "Call `bootstrapFirstUser` before others reach it",
+          ),
+        ]
+      : []),
   ];
+}
+
+/** Whether row-level security holds for the login, whichever role it acts as. */
+async function loginRights(client: pg.ClientBase, setting: string): Promise<Finding[]> {
+  const excess = await excessOfLogin(client);
+  return excess === null
+    ? []
+    : [
+        wrong(
+          `${setting}: its login ${excess}`,
+          "An error could read and change everything: use the login that `npm run db:migrate` creates",
+        ),
+      ];
 }
 
 /** With further rights, the server's login could bypass row-level security. */

@@ -53,6 +53,7 @@ export function isOutage(error: unknown): boolean {
     (code.length === 5 && outageClasses.some((start) => code.startsWith(start))) ||
     (isDatabaseError(error) && isDiskFull(error)) ||
     isMissingPassword(error) ||
+    mayNotConnect(error) ||
     /^(Connection terminated|timeout exceeded when trying to connect|Client has encountered a connection error|The server does not support SSL)/.test(
       error.message,
     )
@@ -63,8 +64,16 @@ export function isOutage(error: unknown): boolean {
 export function isRefusedLogin(error: unknown): boolean {
   return (
     error instanceof Error &&
-    (("code" in error && refusedLoginCodes.has(String(error.code))) || isMissingPassword(error))
+    (("code" in error && refusedLoginCodes.has(String(error.code))) ||
+      isMissingPassword(error) ||
+      mayNotConnect(error))
   );
+}
+
+/** Whether the login has no right to connect to the database. The same code of a statement does not end the connection. */
+function mayNotConnect(error: Error): boolean {
+  const { code, severity } = error as { code?: string; severity?: string };
+  return code === "42501" && severity === "FATAL";
 }
 
 /** Whether the database asked for a password and the address has none. */
@@ -138,6 +147,8 @@ export function connectionAdvice(error: unknown, role?: string): string {
   if (code === "3D000") return "Create the database, then run `npm run db:migrate`";
   if (code === "28000")
     return "Check the login's name, and whether pg_hba.conf accepts it from this machine; `npm run db:migrate` creates office_server and office_worker";
+  if (error instanceof Error && mayNotConnect(error))
+    return "Run `npm run db:migrate`, which grants the right to connect, or `grant connect on database <name> to <role>`";
   if (isRefusedLogin(error))
     return "Check the user and the password in the address. The passwords of office_server and office_worker are set by `npm run db:migrate`, which takes an owner or administrator of your own";
   if (role !== undefined && (code === "42501" || code === "22023"))

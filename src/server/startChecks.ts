@@ -6,6 +6,7 @@ import { restoringComment, restoringText } from "../migration/sources.ts";
 import { requireSupportedVersion } from "../postgres/pools.ts";
 import { isDatabaseError, isOutage, isRefusedLogin } from "../errors/databaseErrors.ts";
 import { lockSchema } from "../postgres/lockSchema.ts";
+import { excessOfLogin } from "../postgres/loginRights.ts";
 import { exposureWarning } from "../settings/server.ts";
 
 /** How long a starting server waits for the database, in milliseconds. */
@@ -84,7 +85,7 @@ export async function refuseUnfinishedRestore(pool: Pool, tenant: string): Promi
   if (rows[0]?.text === restoringComment) throw new ConfigError([restoringText(tenant)]);
 }
 
-/** Warns about settings that let users in without a password. */
+/** Warns about settings, logins and states with which people can do more than they should. */
 export async function warnOfInsecureSettings(
   config: Pick<Config, "host" | "production" | "publicUrl">,
   { pool, tenant, log }: Place,
@@ -99,5 +100,17 @@ export async function warnOfInsecureSettings(
   if (rows[0]?.open)
     log.warn(
       "The database was not migrated for production and still has the function dev_login: run `npm run db:migrate` with NODE_ENV=production",
+    );
+  const excess = await excessOfLogin(pool);
+  if (excess !== null)
+    log.warn(
+      `The login of DATABASE_URL ${excess}: an error in a request could read and change everything. Use the login that \`npm run db:migrate\` creates`,
+    );
+  const { rows: users } = await pool.query<{ none: boolean }>(
+    `select "${tenant}".awaits_first_user() as none`,
+  );
+  if (users[0]?.none)
+    log.warn(
+      "There is no user: whoever reaches this server first can become Superadmin. Call `bootstrapFirstUser` now",
     );
 }

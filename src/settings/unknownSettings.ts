@@ -1,11 +1,11 @@
-import { nearest } from "../text/suggest.ts";
+import { misspelt, nearest } from "../text/suggest.ts";
 
 /** An environment variable that looks like a setting but is not one. */
 export interface UnknownSetting {
   name: string;
   /** The setting whose name is most similar; null when none is. */
   nearest: string | null;
-  /** Whether its prefix belongs to this service alone, so that no other program can have set it. */
+  /** Whether it is meant for this service: by a prefix that no other software has, or because it misspells a setting. */
   isOurs: boolean;
 }
 
@@ -22,7 +22,10 @@ const foreign = /^(?:NODE|OTEL|DATAPLAN)_|^(?:SESSION_MANAGER|REQUESTS_CA_BUNDLE
 
 const prefixOf = (name: string) => /^[A-Z0-9]+_/.exec(name)?.[0];
 
-/** The variables of `environment` that begin like one of the settings `known` and are not among them. */
+/**
+ * The variables of `environment` that are not among the settings `known`, and begin like one of them, or misspell one.
+ * One that misspells a setting without the prefix of one, such as `LOGLEVEL`, may be another program's.
+ */
 export function findUnknownSettings(
   environment: Readonly<Record<string, string | undefined>>,
   known: readonly string[],
@@ -31,10 +34,11 @@ export function findUnknownSettings(
   const prefixes = new Set(known.flatMap((name) => prefixOf(name) ?? []));
   return Object.keys(environment)
     .filter((name) => !names.has(name) && !foreign.test(name))
-    .filter((name) => prefixes.has(prefixOf(name) ?? ""))
-    .map((name) => ({
+    .map((name) => ({ name, prefix: prefixOf(name) ?? "", meant: misspelt(name, known) }))
+    .filter(({ prefix, meant }) => prefixes.has(prefix) || meant !== null)
+    .map(({ name, prefix, meant }) => ({
       name,
-      nearest: nearest(name, known, 1)[0] ?? null,
-      isOurs: !shared.has(prefixOf(name) ?? ""),
+      nearest: meant ?? nearest(name, known, 1)[0] ?? null,
+      isOurs: prefixes.has(prefix) && (meant !== null || !shared.has(prefix)),
     }));
 }

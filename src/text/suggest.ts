@@ -16,6 +16,17 @@ export function nearest(name: string, known: readonly string[], max = 3): string
     .map(({ candidate }) => candidate);
 }
 
+/** Shorter names are near to many others. */
+const MIN_MISSPELT_LENGTH = 8;
+
+/** The known name that `name` misspells: one or two edits away, and long enough that this is no coincidence; null otherwise. */
+export function misspelt(name: string, known: readonly string[]): string | null {
+  if (name.length < MIN_MISSPELT_LENGTH || name.length > MAX_COMPARED_LENGTH) return null;
+  const isNear = (candidate: string) =>
+    Math.abs(candidate.length - name.length) <= 2 && editDistance(name, candidate) <= 2;
+  return known.find(isNear) ?? null;
+}
+
 /** A hint to append to a message, such as " (did you mean `vintage`?)"; empty without a near name. */
 export function didYouMean(name: string, known: readonly string[]): string {
   const names = nearest(name, known).map((candidate) => `\`${candidate}\``);

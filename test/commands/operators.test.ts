@@ -5,6 +5,26 @@ import { runCommand } from "../helpers/commands/run.ts";
 let database: TestDatabase;
 const env = () => ({ DATABASE_URL: database.url });
 
+/** What a worker requires in production; the address answers nobody. */
+const workerSettings = {
+  SMTP_URL: "smtp://127.0.0.1:9",
+  MAIL_FROM: "office@wine.example",
+  INVITATION_URL: "https://office.example/invitation",
+  S3_ENDPOINT: "http://127.0.0.1:9",
+  S3_ACCESS_KEY_ID: "none",
+  S3_SECRET_ACCESS_KEY: "none",
+  TYPESENSE_URL: "http://127.0.0.1:9",
+  TYPESENSE_API_KEY: "none-of-the-real-ones",
+  ERP_BASE_URL: "https://127.0.0.1:9",
+  ERP_TENANT_ID: "t",
+  ERP_ENVIRONMENT: "production",
+  ERP_COMPANY_ID: "12345678-1234-1234-1234-123456789abc",
+  ERP_CLIENT_ID: "c",
+  ERP_CLIENT_SECRET: "s",
+  PRODUCT_SYNC_WORKFLOW_URL: "https://127.0.0.1:9",
+  PRODUCT_SYNC_WORKFLOW_SECRET: "whsec_YTadI/Th9+aTubBQSG8iD08fvN2vbRsGV4XCmSJzoYk=",
+};
+
 beforeAll(async () => {
   database = await createDatabase();
 });
@@ -30,6 +50,28 @@ test("npm run doctor advises on a pending migration, a table open to the server 
   expect(output).toMatch(/^WRONG +office_server may read users directly\n +-> Revoke the grant/m);
   expect(output).toMatch(/^WRONG +.*users.*office_server holds SELECT/m);
   expect(code).toBe(1);
+});
+
+test("npm run doctor names what production requires, misspelt settings, and logins with too many rights", async () => {
+  const settings = { ...env(), NODE_ENV: "production", LOGLEVEL: "debug" };
+  const { code, output } = await runCommand("src/commands/doctor.ts", [], settings);
+  expect(output).toMatch(
+    /^WRONG +a server does not start: .*OIDC_PROVIDERS is required in production.*\n +-> Set them$/m,
+  );
+  expect(output).toMatch(/^WRONG +a worker does not start: .*SMTP_URL is required in production/m);
+  expect(output).toMatch(/^WARNING LOGLEVEL is not a setting\n +-> .*did you mean LOG_LEVEL\?$/m);
+  expect(output).toMatch(/^WRONG +DATABASE_URL: its login is a superuser\n/m);
+  expect(output).toMatch(/^WARNING there is no user: whoever reaches a server first/m);
+  expect(code).toBe(1);
+  // A worker's machine.
+  const worker = await runCommand("src/commands/doctor.ts", [], {
+    ...settings,
+    ...workerSettings,
+  });
+  expect(worker.output).toMatch(
+    /^WARNING a server does not start: .*\n +-> Set them, or ignore this on a machine without a server$/m,
+  );
+  expect(worker.output).not.toContain("a worker does not start");
 });
 
 test("npm run doctor reports indexes built with another ICU version", async () => {

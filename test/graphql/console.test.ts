@@ -329,7 +329,9 @@ describe("the catalogue of the console", () => {
         onlyIf: null,
         unless: null,
         ...plain,
-        resultFields: ["campaigns", "bookings", "watches", "templates", "views"].map((name) => ({ name })),
+        resultFields: ["campaigns", "bookings", "watches", "templates", "views"].map((name) => ({
+          name,
+        })),
         arguments: [
           {
             name: "toUserId",

@@ -85,6 +85,14 @@ test("production has no login without a password", async () => {
   ]);
 });
 
+test("production warns of a login that row-level security does not hold for, and while there is no user", async () => {
+  // The database of tests has the administrator's login.
+  await waitForOutput(service, "The login of DATABASE_URL is a superuser");
+  expect(service.output()).toContain(
+    "There is no user: whoever reaches this server first can become Superadmin",
+  );
+});
+
 test("the production database has no function that logs in without a password", async () => {
   const { database } = service;
   const client = await database.pool.connect();

@@ -85,6 +85,44 @@ test.each([
   });
 });
 
+test("a login without the right to connect is refused in the same way", async () => {
+  const { pool, url } = cluster.database;
+  const database = new URL(url).pathname.slice(1);
+  const server = await startServerProcess({
+    database: { ...cluster.database, url: as("office_server", "first") },
+  });
+  try {
+    const { token } = await server.login(["users.read"]);
+    const users = () => server.ask("{ users { id } }", { token });
+    expect(await users()).toMatchObject({ status: 200 });
+    await pool.query(`revoke connect on database "${database}" from office_server`);
+    await pool.query(
+      "select pg_terminate_backend(pid, 10000) from pg_stat_activity where usename = 'office_server'",
+    );
+    await waitFor("a refused login in the log", async () => {
+      await users();
+      return server.output().includes("database login refused");
+    });
+    expect(await users()).toMatchObject({
+      status: 503,
+      errors: [{ extensions: { code: "UNAVAILABLE" } }],
+    });
+    const { output } = await runCommand("src/server.ts", [], {
+      DATABASE_URL: as("office_server", "first"),
+    });
+    expect(output).toBe(
+      [
+        `The database refuses the login: permission denied for database "${database}"`,
+        "Run `npm run db:migrate`, which grants the right to connect, or `grant connect on database <name> to <role>`",
+        "",
+      ].join("\n"),
+    );
+  } finally {
+    await pool.query(`grant connect on database "${database}" to office_server`);
+    await server.stop();
+  }
+});
+
 test("the doctor of a worker's machine checks the worker's login only", async () => {
   const { code, output } = await runCommand("src/commands/doctor.ts", [], {
     DATABASE_URL: as("office_worker", "first"),

@@ -282,10 +282,27 @@ describe("an unknown setting", () => {
   });
 
   test("with a prefix of other software causes a warning", () => {
-    expect(readConfig({ DATABASE_POOLSIZE: "5", AI_SOMETHING_ELSE: "x" }).unknownSettings).toEqual([
-      { name: "DATABASE_POOLSIZE", nearest: "DATABASE_POOL_SIZE", isOurs: false },
+    expect(readConfig({ DATABASE_MAX_POOL: "5", AI_SOMETHING_ELSE: "x" }).unknownSettings).toEqual([
+      { name: "DATABASE_MAX_POOL", nearest: null, isOurs: false },
       { name: "AI_SOMETHING_ELSE", nearest: null, isOurs: false },
     ]);
+  });
+
+  test.each([
+    ["S3_BUKET", "S3_BUCKET"],
+    ["DATABASE_POOLSIZE", "DATABASE_POOL_SIZE"],
+    ["TYPESENSE_PREFX", "TYPESENSE_PREFIX"],
+  ])("%s, which misspells a setting, is a problem also with such a prefix", (name, setting) => {
+    expect(problems({ [name]: "1" })).toEqual([
+      `${name} is not a setting: did you mean ${setting}?`,
+    ]);
+  });
+
+  test.each([
+    ["METRIC_PORT", "METRICS_PORT"],
+    ["LOGLEVEL", "LOG_LEVEL"],
+  ])("%s, which misspells a setting without its prefix, causes a warning", (name, nearest) => {
+    expect(readConfig({ [name]: "1" }).unknownSettings).toEqual([{ name, nearest, isOurs: false }]);
   });
 
   test.each(["NODE_OPTIONS", "OTEL_EXPORTER_OTLP_HEADERS", "SESSION_MANAGER", "HOSTNAME"])(
