@@ -195,15 +195,17 @@ async function server(client: pg.ClientBase): Promise<Finding[]> {
   const before = Date.now();
   const { rows } = await client.query<{
     version: string;
-    clock: Date;
+    clock: number;
     encoding: string;
     connections: number;
     extensions: string[];
     fsync: string;
+    date_style: string;
     sorts_as_indexed: boolean;
   }>(`select current_setting('server_version') as version,
-        clock_timestamp() as clock, current_setting('server_encoding') as encoding,
+        extract(epoch from clock_timestamp())::float8 * 1000 as clock, current_setting('server_encoding') as encoding,
         current_setting('max_connections')::integer as connections, current_setting('fsync') as fsync,
+        current_setting('datestyle') as date_style,
         array(select extname::text from pg_extension) as extensions,
         not exists (
           select from pg_collation where collname = 'display_order' and collversion is distinct from pg_collation_actual_version(oid)
@@ -211,7 +213,7 @@ async function server(client: pg.ClientBase): Promise<Finding[]> {
   const found = rows[0];
   if (!found) return [];
   const halfway = (before + Date.now()) / 2;
-  const apart = Math.round(found.clock.getTime() - halfway);
+  const apart = Math.round(found.clock - halfway);
   const missing = ["pg_trgm", "unaccent", "btree_gin", "btree_gist"].filter(
     (name) => !found.extensions.includes(name),
   );
@@ -235,6 +237,12 @@ async function server(client: pg.ClientBase): Promise<Finding[]> {
     Math.abs(apart) <= clockToleranceMs
       ? ok("clocks agree")
       : warning(`the database's clock is ${apart} ms from this machine's`, "Set both by NTP"),
+    found.date_style.startsWith("ISO")
+      ? ok("DateStyle ISO")
+      : wrong(
+          `DateStyle is ${found.date_style}: times of the database are not understood`,
+          "Set it to ISO for the database: `alter database <name> set datestyle = 'ISO'`",
+        ),
     found.fsync === "on"
       ? ok("commits are written to disk")
       : warning("fsync is off: a crash of the machine can lose or corrupt data", "Set fsync = on"),

@@ -9,6 +9,8 @@ import { type RequestScope, runWithScope } from "../context/requestScope.ts";
 // Excludes our tokens: sent here by mistake, they would be stored in logs and audit rows.
 const correlationPattern = /^(?!.*bo[salc]_)[A-Za-z0-9_.:/-]{1,100}$/;
 
+const healthPattern = /^\/(?:healthz|readyz)\/?(?:\?|$)/i;
+
 /** The request's `X-Correlation-Id` if it is safe to log, else a new id. */
 export function correlationIdOf({ headers }: IncomingMessage): string {
   const given = headers["x-correlation-id"];
@@ -27,7 +29,9 @@ export function correlation(log: Logger): RequestHandler {
     const ids = traceId === undefined ? { correlationId } : { correlationId, traceId };
     const started = performance.now();
     response.once("close", () => {
-      log.info(
+      // Balancers and containers ask every few seconds.
+      const isHealthy = healthPattern.test(request.originalUrl) && response.statusCode === 200;
+      log[isHealthy ? "debug" : "info"](
         {
           ...ids,
           method: request.method,

@@ -5,6 +5,7 @@ import type { Logger } from "pino";
 import type { Registry } from "prom-client";
 import { type Health, healthHtml, healthOf } from "./healthPage.ts";
 import type { ExternalSystems } from "../health/externalSystems.ts";
+import { OperatorError } from "../text/OperatorError.ts";
 
 interface OperationsServerOptions {
   process: Health["process"];
@@ -52,9 +53,10 @@ export async function startOperationsServer(
     const inUse = error instanceof Error && "code" in error && error.code === "EADDRINUSE";
     if (!inUse) throw error;
     if (!mayMove)
-      throw new Error(`${setting} ${port} is in use by another program: set another one, or off`, {
-        cause: error,
-      });
+      throw new OperatorError(
+        `${setting} ${port} is in use by another program: set another one, or off`,
+        { cause: error },
+      );
     await listen(0);
   });
   // This port alone does not keep the process alive.

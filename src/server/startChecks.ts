@@ -12,6 +12,9 @@ import { exposureWarning } from "../settings/server.ts";
 /** How long a starting server waits for the database, in milliseconds. */
 const maxWaitMs = 60_000;
 
+/** The time between two log lines of such a server, in milliseconds. */
+const waitLogMs = 5_000;
+
 const missingSchemaText = (tenant: string) =>
   `The database has no schema "${tenant}" of this release: run \`npm run db:migrate\` first`;
 
@@ -35,6 +38,7 @@ export async function lockValidSchema(
   { pool, tenant, log }: Place,
 ): Promise<() => Promise<void>> {
   const started = Date.now();
+  let loggedAt = 0;
   for (;;) {
     let end: (() => Promise<void>) | undefined;
     try {
@@ -54,7 +58,10 @@ export async function lockValidSchema(
         throw new ConfigError([missingSchemaText(tenant)]);
       if (!isOutage(error) || isRefusedLogin(error) || Date.now() - started > maxWaitMs)
         throw error;
-      log.warn({ reason: (error as Error).message }, "start waiting for database");
+      if (Date.now() - loggedAt >= waitLogMs) {
+        loggedAt = Date.now();
+        log.warn({ reason: (error as Error).message }, "start waiting for database");
+      }
       await setTimeout(250);
     }
   }

@@ -84,6 +84,7 @@ export async function startServer(
     url: publicUrl,
     async stop(reason) {
       log.info({ reason }, "stopping");
+      const started = performance.now();
       await drain.finish(server, listening, {
         delayMs: config.shutdownDelayMs,
         wholeMs: config.shutdownSeconds * 1000,
@@ -95,6 +96,7 @@ export async function startServer(
       gateways.close();
       await tracing()?.stop();
       await database.close();
+      log.info({ ms: Math.round(performance.now() - started) }, "stopped");
     },
   };
 }

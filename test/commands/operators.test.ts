@@ -74,6 +74,14 @@ test("npm run doctor names what production requires, misspelt settings, and logi
   expect(worker.output).not.toContain("a worker does not start");
 });
 
+test("npm run doctor reports a DateStyle in which dates are no ISO 8601", async () => {
+  const name = new URL(database.url).pathname.slice(1);
+  await database.pool.query(`alter database "${name}" set datestyle = 'German'`);
+  const { output } = await runCommand("src/commands/doctor.ts", [], env());
+  await database.pool.query(`alter database "${name}" reset datestyle`);
+  expect(output).toMatch(/^WRONG +DateStyle is German, .*\n +-> .*set datestyle = 'ISO'/m);
+});
+
 test("npm run doctor reports indexes built with another ICU version", async () => {
   await database.pool.query(
     "update pg_collation set collversion = '1' where collname = 'display_order'",

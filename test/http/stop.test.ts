@@ -42,6 +42,16 @@ const refuses = () =>
     (error: unknown) => causeOf(error).includes("ECONNREFUSED"),
   );
 
+test("successful health checks are not logged", async () => {
+  await start();
+  const ask = async (path: string) => (await send(service.url, { method: "GET", path })).status;
+  expect([await ask("/readyz"), await ask("/healthz"), await ask("/nothing")]).toEqual([
+    200, 200, 404,
+  ]);
+  await waitForOutput(service, "/nothing");
+  expect(service.output()).not.toMatch(/"path":"\/(?:readyz|healthz)"/);
+});
+
 test("a stopping server finishes requests in progress and exits with 0", async () => {
   await start({ SHUTDOWN_TIMEOUT_SECONDS: "19" });
   await withSlowRequest(async (release, answer) => {
@@ -56,6 +66,7 @@ test("a stopping server finishes requests in progress and exits with 0", async (
     });
     expect(ms).toBeLessThan(15_000);
     await waitForOutput(service, '"reason":"SIGTERM"');
+    await waitForOutput(service, '"stopped"');
     expect(service.output()).not.toContain('"level":"error"');
   });
 });
