@@ -186,22 +186,7 @@ const firstWord = (text: string): string => text.split(" ", 1)[0] ?? "";
 
 export type Config = ReturnType<typeof readConfig>;
 
-type NeededConfig = Parameters<typeof needsOf>[0];
-
-function needsOf(
-  config: Pick<
-    Config,
-    | "production"
-    | "login"
-    | "publicUrl"
-    | "mail"
-    | "invitationUrl"
-    | "erp"
-    | "workflow"
-    | "files"
-    | "search"
-  >,
-) {
+function needsOf(config: Config) {
   return [
     ...loginNeeds(config.login, config.publicUrl),
     ...mailNeeds(config.mail, config.invitationUrl),
@@ -213,7 +198,7 @@ function needsOf(
 }
 
 /** What a process requires in production, which has no emulators, and is not set: a sentence for each setting. */
-export function missingSettings(config: NeededConfig, role: ProcessRole): string[] {
+export function missingSettings(config: Config, role: ProcessRole): string[] {
   if (!config.production) return [];
   return needsOf(config)
     .filter((need) => need.role === role && !need.isSet)

@@ -149,6 +149,8 @@ export const en = {
         ? "That needs another kind of login."
         : `That needs the permission ${permission}. A Superadmin can give it to one of your roles.`,
     unknown: (name: string) => `There is no list “${name}”`,
+    unknownNames: (title: string, names: string) =>
+      `${title} do not have, or no longer have: ${names}. The rest is shown.`,
     didYouMean: "Did you mean",
     unknownHint: "The name may be misspelled, or you have no permission to see it.",
     below: (title: string) => `${title} are shown with the rows that they belong to`,
@@ -166,8 +168,6 @@ export const en = {
     saved: (name: string) => `View “${name}” saved`,
     notSaved: (name: string) => `View “${name}” was not saved.`,
     missing: "There is no such view: it was deleted, or is not shared with you.",
-    unknownNames: (title: string, names: string) =>
-      `${title} no longer have: ${names}. The view shows the rest.`,
   },
   record: {
     preview: "Preview",

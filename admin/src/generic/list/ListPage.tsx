@@ -23,6 +23,7 @@ import { Failure } from "../../ui/Failure.tsx";
 import { Icon } from "../../ui/icons.tsx";
 import { useKeys } from "../../ui/keys.ts";
 import { OverlayButton } from "../../ui/OverlayButton.tsx";
+import { showToast } from "../../ui/Toasts.tsx";
 import { useLoaded } from "../../ui/useLoaded.ts";
 import { whenIdle } from "../../ui/whenIdle.ts";
 import { drawerOf } from "../record/drawers.ts";
@@ -61,6 +62,16 @@ function columnsOf(entity: Entity, names: readonly string[]): EntityField[] {
   const chosen = names.map((name) => fieldOf(entity, name)).filter((field) => field !== undefined);
   const columns = chosen.filter(isColumn);
   return columns.length > 0 ? columns : defaultColumns(entity);
+}
+
+/** The columns and orders of an address that the list does not have: the address, or its view, can be older than the list. */
+function unknownNames(entity: Entity, { cols = "", order = "" }: ListSearch): string[] {
+  const orders = order.split(",").filter(Boolean);
+  const known = knownOrders(entity, orders);
+  return [
+    ...cols.split(",").filter((name) => name !== "" && fieldOf(entity, name) === undefined),
+    ...orders.filter((name) => !known.includes(name)),
+  ];
 }
 
 /** How the rows are sorted, after their number. */
@@ -108,6 +119,11 @@ function List({ entity }: { entity: Entity }): ReactNode {
     const load = () => Promise.all([loadRecordDrawers(), loadSelectionBar()]);
     if (hasRows) whenIdle(() => void load().catch(() => undefined));
   }, [hasRows]);
+
+  const unknown = unknownNames(entity, search).join(", ");
+  useEffect(() => {
+    if (unknown !== "") showToast(en.list.unknownNames(entity.title, unknown), { tone: "bad" });
+  }, [entity, unknown]);
 
   const change = useCallback(
     (next: ListSearch, replace = false) =>

@@ -8,7 +8,7 @@ export function orderOf(field: EntityField, direction: Direction): string | unde
   return field.orderBy.find((order) => order.endsWith(suffix));
 }
 
-/** Those of the values of `orderBy` that the list has: an address or a saved view can be older than the list. */
+/** Those of the values of `orderBy` that the list has. */
 export function knownOrders(
   { fields, defaultOrder }: Pick<Entity, "fields" | "defaultOrder">,
   names: readonly string[],

@@ -3,7 +3,7 @@ import type { Entity } from "../../meta/entities.ts";
 import { en } from "../../text/en.ts";
 import { showToast } from "../../ui/Toasts.tsx";
 import type { ListSearch } from "../list/listSearch.ts";
-import { isChanged, searchOfView, unknownNames, useSavedViews } from "./savedViews.ts";
+import { isChanged, searchOfView, useSavedViews } from "./savedViews.ts";
 
 interface OpenViewProps {
   entity: Entity;
@@ -22,10 +22,6 @@ export function OpenView({ entity, search, onReplace }: OpenViewProps): ReactNod
     if (!view) showToast(en.views.missing, { tone: "bad" });
     onReplace(view ? searchOfView(view) : { view: "" });
   }, [views, view, isShort, onReplace]);
-  const unknown = view ? unknownNames(entity, view).join(", ") : "";
-  useEffect(() => {
-    if (unknown !== "") showToast(en.views.unknownNames(entity.title, unknown), { tone: "bad" });
-  }, [entity, unknown]);
   if (!view) return en.views.title;
   return (
     <>

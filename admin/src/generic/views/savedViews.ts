@@ -1,12 +1,11 @@
 import { useQuery } from "@tanstack/react-query";
 import { fetchRows } from "../../api/rows.ts";
-import { type Entities, type Entity, fieldOf } from "../../meta/entities.ts";
+import type { Entities, Entity } from "../../meta/entities.ts";
 import { useEntities } from "../../meta/EntitiesContext.ts";
 import { textOf } from "../../meta/format.ts";
 import { quoteValue } from "../../meta/queryTokens.ts";
 import type { Row } from "../../meta/rows.ts";
 import type { ListSearch } from "../list/listSearch.ts";
-import { knownOrders } from "../list/order.ts";
 
 /** The list of saved views. */
 export const viewsList = "savedViews";
@@ -85,13 +84,4 @@ export function isChanged(view: SavedView, search: ListSearch): boolean {
   return (["q", "order", "cols"] as const).some(
     (key) => (saved[key] ?? "") !== (search[key] ?? ""),
   );
-}
-
-/** The columns and orders of a view that the list does not have, or no longer has. */
-export function unknownNames(entity: Entity, { columns, orderBy }: ViewState): string[] {
-  const orders = knownOrders(entity, orderBy);
-  return [
-    ...columns.filter((name) => fieldOf(entity, name) === undefined),
-    ...orderBy.filter((name) => !orders.includes(name)),
-  ];
 }
