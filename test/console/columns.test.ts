@@ -516,7 +516,7 @@ describe("a table without console tags", () => {
       await page.keyboard.type("tul");
       await page.getByRole("option", { name: "Large tulip" }).click();
       await page.keyboard.press("ControlOrMeta+s");
-      await page.getByText("Saved").waitFor();
+      await page.getByText("Saved", { exact: true }).waitFor();
       expect(await glass.inputValue()).toBe("Large tulip");
     });
   });
@@ -604,7 +604,7 @@ describe("rows of another table in a list", () => {
       await page.keyboard.press("Escape");
       await page.getByRole("button", { name: "Remove Order desk" }).waitFor();
       await page.keyboard.press("ControlOrMeta+s");
-      await page.getByText("Saved").waitFor();
+      await page.getByText("Saved", { exact: true }).waitFor();
       expect(await rolesOf()).toEqual([{ name: "Buyer" }, { name: "Order desk" }]);
       await page.getByRole("button", { name: "Remove Buyer" }).click();
       await page.getByText("changed, was Buyer, Order desk").waitFor();

@@ -104,7 +104,7 @@ describe("rows below another row", () => {
       const price = page.getByRole("dialog", { name: "Product price" });
       await price.getByRole("textbox", { name: "Amount" }).fill("135");
       await page.keyboard.press("ControlOrMeta+s");
-      await page.getByText("Saved").waitFor();
+      await page.getByText("Saved", { exact: true }).waitFor();
       await price.getByRole("tab", { name: "History" }).click();
       await price.getByText("created it").waitFor();
       // The audit log holds JSON numbers.

@@ -204,7 +204,7 @@ test("a row of a table with an owner is changed and deleted by its owner only, t
     await open(`/tastingNotes/${own.data.created.id}`);
     await page.getByLabel("Note").fill("Peppery, with plums");
     await page.keyboard.press("ControlOrMeta+s");
-    await page.getByText("Saved").waitFor();
+    await page.getByText("Saved", { exact: true }).waitFor();
     expect(await tab.count()).toBe(1);
   });
   const notes = await database.pool.query(

@@ -947,7 +947,7 @@ describe("the keys that ? lists", () => {
       await openRow(page);
       await page.getByRole("textbox", { name: "Region", exact: true }).fill("Alba");
       await press(page, "ControlOrMeta+s");
-      await page.getByText("Saved").first().waitFor();
+      await page.getByText("Saved", { exact: true }).first().waitFor();
     },
     "In a record: e": async (page) => {
       await openRow(page);

@@ -109,7 +109,7 @@ describe("a table that a migration adds", () => {
       await at.getByRole("option", { name: /Durand/ }).click();
       await at.getByLabel("Is organic").check();
       await save(at);
-      await at.getByText("Saved").waitFor();
+      await at.getByText("Saved", { exact: true }).waitFor();
       await at.keyboard.press("Escape");
       await at.getByRole("tab", { name: "History" }).click();
       await at.getByText("Établissements Durand").waitFor();

@@ -139,7 +139,7 @@ describe.each(looks)("in the look %s", (look, options, [mine, theirs]) => {
       await page.getByRole("alertdialog").waitFor();
       await picture(journey, "conflict");
       await page.getByRole("button", { name: "Save mine" }).click();
-      await page.getByText("Saved").waitFor();
+      await page.getByText("Saved", { exact: true }).waitFor();
     });
   });
 
