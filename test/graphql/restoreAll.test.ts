@@ -154,6 +154,14 @@ const samples: Record<string, [string, () => Promise<string>]> = {
     "roles",
     () => make("Role", { name: name(), description: "D", permissionKeys: ["products.read"] }),
   ],
+  SavedView: [
+    "saved_views",
+    () =>
+      make("SavedView", {
+        ...{ name: name(), entity: "products", query: "country:Italy", position: 2 },
+        ...{ orderBy: ["NAME_DESC"], columns: ["name", "vintage"] },
+      }),
+  ],
   SearchWatch: [
     "search_watches",
     () =>
