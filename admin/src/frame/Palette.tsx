@@ -22,7 +22,7 @@ import { useEntities } from "../meta/EntitiesContext.ts";
 import { formatSuggestion } from "../meta/kinds.tsx";
 import { en } from "../text/en.ts";
 import { announce } from "../ui/announce.ts";
-import { viewsList } from "../generic/views/savedViews.ts";
+import { viewEntityOf } from "../generic/views/viewEntity.ts";
 
 /** The number of lists that one request searches; the server allows 20 root fields. */
 const listsPerRequest = 20;
@@ -62,7 +62,8 @@ function rowSection({ entity, rows }: { entity: Entity; rows: readonly Suggestio
 }
 
 function PaletteContent({ onClose }: { onClose: () => void }): ReactNode {
-  const { listed, metadata } = useEntities();
+  const entities = useEntities();
+  const { listed, metadata } = entities;
   const navigate = useNavigate();
   const [text, setText] = useState("");
   const wanted = text.trim();
@@ -120,7 +121,8 @@ function PaletteContent({ onClose }: { onClose: () => void }): ReactNode {
   const go = (key: string) => {
     const [entity = "", id] = key.split("/");
     // A saved view opens its list.
-    const views = entity === viewsList ? found.flatMap(({ data }) => data?.[viewsList] ?? []) : [];
+    const isView = entity === viewEntityOf(entities)?.name;
+    const views = isView ? found.flatMap(({ data }) => data?.[entity] ?? []) : [];
     const list = views.find((view) => view.id === id)?.detail ?? undefined;
     if (entity === "report" && id !== undefined)
       void navigate({ to: "/report/$report", params: { report: id }, search: {} });

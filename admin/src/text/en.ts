@@ -101,6 +101,7 @@ export const en = {
     exported: (title: string) => `The export of ${insideSentence(title)} has started`,
     showExport: "Show it",
     notExported: "Nothing was exported",
+    views: "Views",
     columns: "Columns",
     columnsHint: "Shown columns, in their order",
     resetColumns: "Reset columns",
@@ -155,19 +156,6 @@ export const en = {
     unknownHint: "The name may be misspelled, or you have no permission to see it.",
     below: (title: string) => `${title} are shown with the rows that they belong to`,
     take: "Tab to accept",
-  },
-  views: {
-    title: "Views",
-    all: "All rows",
-    /** A list that opens with a query. */
-    usual: "As it opens",
-    changed: "changed",
-    save: (name: string) => `Save changes to “${name}”`,
-    edit: (name: string) => `Rename, share or delete “${name}” …`,
-    saveAs: "Save as new view …",
-    saved: (name: string) => `View “${name}” saved`,
-    notSaved: (name: string) => `View “${name}” was not saved.`,
-    missing: "There is no such view: it was deleted, or is not shared with you.",
   },
   record: {
     preview: "Preview",

@@ -16,7 +16,7 @@ test("the first list stays within its size budget", () => {
   );
   expect(scripts).not.toEqual([]);
   const bytes = scripts.map(sizeOf).reduce((sum, size) => sum + size, 0);
-  expect(bytes).toBeLessThanOrEqual(155_000);
+  expect(bytes).toBeLessThanOrEqual(156_000);
 });
 
 test("the other parts stay within their size budgets", () => {

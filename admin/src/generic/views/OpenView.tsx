@@ -1,6 +1,7 @@
 import { type ReactNode, useEffect } from "react";
 import type { Entity } from "../../meta/entities.ts";
 import { en } from "../../text/en.ts";
+import { enViews } from "../../text/enViews.ts";
 import { showToast } from "../../ui/Toasts.tsx";
 import type { ListSearch } from "../list/listSearch.ts";
 import { isChanged, searchOfView, useSavedViews } from "./savedViews.ts";
@@ -19,14 +20,14 @@ export function OpenView({ entity, search, onReplace }: OpenViewProps): ReactNod
   const isShort = search.q === undefined && search.order === undefined && search.cols === undefined;
   useEffect(() => {
     if (!views || !isShort) return;
-    if (!view) showToast(en.views.missing, { tone: "bad" });
+    if (!view) showToast(enViews.missing, { tone: "bad" });
     onReplace(view ? searchOfView(view) : { view: "" });
   }, [views, view, isShort, onReplace]);
-  if (!view) return en.views.title;
+  if (!view) return en.list.views;
   return (
     <>
       <span className="view-name">{view.name}</span>
-      {!isShort && isChanged(view, search) && <span className="dim">{en.views.changed}</span>}
+      {!isShort && isChanged(view, search) && <span className="dim">{enViews.changed}</span>}
     </>
   );
 }

@@ -6,11 +6,11 @@ import { OverlayButton } from "../../ui/OverlayButton.tsx";
 import { useLoaded } from "../../ui/useLoaded.ts";
 import type { ListSearch } from "../list/listSearch.ts";
 import { drawerOf } from "../record/drawers.ts";
-import { type ViewState, savedViewOf, searchOfView, viewsList } from "./savedViews.ts";
+import { type ViewState, viewEntityOf } from "./viewEntity.ts";
 
 const loadViewsMenu = async () => (await import("./ViewsMenu.tsx")).ViewsMenu;
 const loadOpenView = async () => (await import("./OpenView.tsx")).OpenView;
-const loadNewRow = async () => (await import("../record/NewRow.tsx")).NewRowDrawer;
+const loadNewView = async () => (await import("./NewView.tsx")).NewView;
 
 interface ViewsButtonProps {
   entity: Entity;
@@ -22,10 +22,9 @@ interface ViewsButtonProps {
 
 /** The button with the saved views of a list; it has the name of the view that is open. */
 export function ViewsButton({ entity, search, state, onSearch }: ViewsButtonProps): ReactNode {
-  const entities = useEntities();
-  const viewEntity = entities.get(viewsList);
+  const viewEntity = viewEntityOf(useEntities());
   const [isNew, setNew] = useState(false);
-  const NewRowDrawer = useLoaded(loadNewRow, isNew);
+  const NewView = useLoaded(loadNewView, isNew);
   const OpenView = useLoaded(loadOpenView, search.view !== undefined);
   const replace = useCallback((next: ListSearch) => onSearch(next, true), [onSearch]);
   if (!viewEntity) return null;
@@ -42,30 +41,21 @@ export function ViewsButton({ entity, search, state, onSearch }: ViewsButtonProp
           state,
           onSearch,
           onNew: () => setNew(true),
-          onEdit: (id: string) => onSearch({ open: drawerOf(viewsList, id) }),
+          onEdit: (id: string) => onSearch({ open: drawerOf(viewEntity.name, id) }),
         }}
       >
         {search.view !== undefined && OpenView ? (
           <OpenView entity={entity} search={search} onReplace={replace} />
         ) : (
-          en.views.title
+          en.list.views
         )}
       </OverlayButton>
-      {isNew && NewRowDrawer && (
-        <NewRowDrawer
-          entity={viewEntity}
-          initial={{
-            entity: entity.name,
-            query: state.query,
-            orderBy: state.orderBy.join("\n"),
-            columns: state.columns.join("\n"),
-          }}
-          drawer={undefined}
-          onCreated={(row) => {
-            // The form can name another list.
-            if (row["entity"] === entity.name)
-              onSearch(searchOfView(savedViewOf(entities, viewEntity, row)));
-          }}
+      {isNew && NewView && (
+        <NewView
+          viewEntity={viewEntity}
+          entity={entity}
+          state={state}
+          onSearch={onSearch}
           onClose={() => setNew(false)}
         />
       )}

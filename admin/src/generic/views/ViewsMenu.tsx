@@ -6,19 +6,14 @@ import { refetchRows } from "../../api/refetchRows.ts";
 import type { Entity } from "../../meta/entities.ts";
 import { useEntities } from "../../meta/EntitiesContext.ts";
 import { en } from "../../text/en.ts";
+import { enViews } from "../../text/enViews.ts";
 import type { OverlayProps } from "../../ui/OverlayButton.tsx";
 import { showToast } from "../../ui/Toasts.tsx";
 import { changeRow } from "../list/changeRow.ts";
 import { useDeletedRows } from "../list/deletedRows.ts";
 import type { ListSearch } from "../list/listSearch.ts";
-import {
-  type SavedView,
-  type ViewState,
-  isChanged,
-  searchOfView,
-  useSavedViews,
-  viewsList,
-} from "./savedViews.ts";
+import { type SavedView, isChanged, searchOfView, useSavedViews } from "./savedViews.ts";
+import { type ViewState, viewEntityOf } from "./viewEntity.ts";
 
 export interface ViewsMenuProps {
   entity: Entity;
@@ -35,10 +30,9 @@ export interface ViewsMenuProps {
 /** Opens a saved view of the list, or saves what the list shows. */
 export function ViewsMenu(props: ViewsMenuProps & OverlayProps): ReactNode {
   const { entity, search, state, onSearch, onNew, onEdit, triggerRef, focus, onClose } = props;
-  const entities = useEntities();
-  const isDeleted = useDeletedRows(viewsList);
+  const viewEntity = viewEntityOf(useEntities());
+  const isDeleted = useDeletedRows(viewEntity?.name ?? "");
   const { views, error } = useSavedViews(entity, true);
-  const viewEntity = entities.get(viewsList);
   const isPlain = [search.view, search.q, search.order, search.cols].every(
     (one) => one === undefined,
   );
@@ -50,18 +44,18 @@ export function ViewsMenu(props: ViewsMenuProps & OverlayProps): ReactNode {
       return { ...view, ...state };
     },
     onSuccess: (view) => {
-      showToast(en.views.saved(view.name));
+      showToast(enViews.saved(view.name));
       onSearch(searchOfView(view));
     },
     onError: (failure, { name }) =>
-      showToast(`${en.views.notSaved(name)} ${failure.message}`, { tone: "bad" }),
+      showToast(`${enViews.notSaved(name)} ${failure.message}`, { tone: "bad" }),
     onSettled: refetchRows,
   });
   const shown = views?.filter(({ row }) => !isDeleted(row.id)) ?? [];
   return (
     <Popover
       className="menu-popover"
-      aria-label={en.views.title}
+      aria-label={en.list.views}
       trigger="MenuTrigger"
       triggerRef={triggerRef}
       placement="bottom end"
@@ -69,7 +63,7 @@ export function ViewsMenu(props: ViewsMenuProps & OverlayProps): ReactNode {
       onOpenChange={onClose}
     >
       <Menu
-        aria-label={en.views.title}
+        aria-label={en.list.views}
         autoFocus={focus}
         onClose={onClose}
         renderEmptyState={() => (
@@ -80,7 +74,7 @@ export function ViewsMenu(props: ViewsMenuProps & OverlayProps): ReactNode {
         {views && (
           <>
             <MenuSection
-              aria-label={en.views.title}
+              aria-label={en.list.views}
               selectionMode="single"
               selectedKeys={isPlain ? ["all"] : [search.view ?? ""]}
             >
@@ -89,7 +83,7 @@ export function ViewsMenu(props: ViewsMenuProps & OverlayProps): ReactNode {
                 className="menu-item"
                 onAction={() => onSearch({ view: "", q: undefined, order: "", cols: "" })}
               >
-                {entity.defaultQuery === null ? en.views.all : en.views.usual}
+                {entity.defaultQuery === null ? enViews.all : enViews.usual}
               </MenuItem>
               {shown.map((view) => (
                 <MenuItem
@@ -109,16 +103,16 @@ export function ViewsMenu(props: ViewsMenuProps & OverlayProps): ReactNode {
                 <Separator className="menu-separator" />
                 {current?.sharedBy === null && isChanged(current, search) && (
                   <MenuItem className="menu-item" onAction={() => save(current)}>
-                    {en.views.save(current.name)}
+                    {enViews.save(current.name)}
                   </MenuItem>
                 )}
                 {current?.sharedBy === null && (
                   <MenuItem className="menu-item" onAction={() => onEdit(current.row.id)}>
-                    {en.views.edit(current.name)}
+                    {enViews.edit(current.name)}
                   </MenuItem>
                 )}
                 <MenuItem className="menu-item" onAction={onNew}>
-                  {en.views.saveAs}
+                  {enViews.saveAs}
                 </MenuItem>
               </>
             )}

@@ -6,16 +6,7 @@ import { textOf } from "../../meta/format.ts";
 import { quoteValue } from "../../meta/queryTokens.ts";
 import type { Row } from "../../meta/rows.ts";
 import type { ListSearch } from "../list/listSearch.ts";
-
-/** The list of saved views. */
-export const viewsList = "savedViews";
-
-/** The fields of a saved view that make up the state of a list. */
-export interface ViewState {
-  query: string;
-  orderBy: string[];
-  columns: string[];
-}
+import { type ViewState, viewEntityOf } from "./viewEntity.ts";
 
 export interface SavedView extends ViewState {
   row: Row;
@@ -33,7 +24,7 @@ export function useSavedViews(
   isWanted: boolean,
 ): { views: readonly SavedView[] | undefined; error: unknown } {
   const entities = useEntities();
-  const viewEntity = entities.get(viewsList);
+  const viewEntity = viewEntityOf(entities);
   const { data, error } = useQuery({
     queryKey: ["rows", "views", name],
     queryFn: async ({ signal }) => {
