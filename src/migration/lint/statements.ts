@@ -125,7 +125,7 @@ function checkPlace(context: Context, node: Node) {
     report(
       context,
       "function-in-migration",
-      "A function in a migration can never be changed again. Write it in db/logic; only a function that a column or an index needs belongs here, with an allow comment.",
+      "A function in a migration can never be changed again. Write it in db/logic; only a function that a column or an index needs belongs here, with its body as `begin atomic …; end` and an allow comment.",
     );
   if ("DoStmt" in node)
     report(
