@@ -18,7 +18,6 @@ import type { Row } from "../../meta/rows.ts";
 import { setListPreference, usePreferences } from "../../preferences.ts";
 import type { ListSearch } from "./listSearch.ts";
 import { en } from "../../text/en.ts";
-import { Description } from "../../ui/Description.tsx";
 import { Failure } from "../../ui/Failure.tsx";
 import { Icon } from "../../ui/icons.tsx";
 import { useKeys } from "../../ui/keys.ts";
@@ -33,6 +32,7 @@ import { Grid, type GridHandle, type Selection } from "./Grid.tsx";
 import { rememberSearch } from "./lastSearch.ts";
 import { neighbourCount, rememberNeighbours } from "./neighbours.ts";
 import { directionOf, knownOrders, nextOrder } from "./order.ts";
+import { NoRows } from "./NoRows.tsx";
 import { ChildTableNotice, UnknownList } from "./UnknownList.tsx";
 import { QueryField } from "./QueryField.tsx";
 import type { QueryFieldHandle } from "./queryFieldProps.ts";
@@ -332,46 +332,5 @@ function List({ entity }: { entity: Entity }): ReactNode {
         />
       )}
     </Page>
-  );
-}
-
-function NoRows({
-  entity,
-  query,
-  onClear,
-}: {
-  entity: Entity;
-  query: string;
-  onClear: () => void;
-}): ReactNode {
-  if (query !== "")
-    return (
-      <div className="empty">
-        <h2>{en.list.noMatch}</h2>
-        <p>
-          <code>{query}</code>
-        </p>
-        <Button className="button" onPress={onClear}>
-          {en.list.clear}
-        </Button>
-      </div>
-    );
-  const missing = entity.missing.find(({ verb }) => verb === "create");
-  return (
-    <div className="empty">
-      <h2>{en.list.empty(entity.title)}</h2>
-      {entity.description !== null && (
-        <p>
-          <Description text={entity.description} />
-        </p>
-      )}
-      <p className="dim">
-        {entity.canCreate
-          ? en.list.emptyMayCreate(entity.titleOne)
-          : missing
-            ? en.list.emptyMayNot(missing.permission)
-            : en.list.emptyPlain}
-      </p>
-    </div>
   );
 }
