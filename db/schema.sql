@@ -15869,9 +15869,12 @@ AS $function$
     where t.relkind in ('r', 'p') and t.tags ->> 'mutations' ~ ('\y' || verb || '\y') and writable_columns(t.oid, verb) is null
   union all
   -- Otherwise everybody would change the rows of everybody, or rows that they do not see.
-  select 'table ' || name || ': has the tag @' || verb || ' login, which takes @owner and `@read login`, and no @shared; name a permission instead, or add what is missing'
-    from tables, unnest(array['create', 'update', 'delete']) as verb
-    where tags ->> verb = 'login' and (not tags ? 'owner' or tags ->> 'read' is distinct from 'login' or tags ? 'shared')
+  select 'table ' || t.name || ': has ' || string_agg('`@' || v.verb || ' login`', ' and ' order by v.place)
+      || ' and ' || case when not t.tags ? 'owner' then 'no @owner; add it' when t.tags ? 'shared' then '@shared; remove one of them'
+        else 'not `@read login`; add it' end || ', or name a permission in place of `login`'
+    from tables t, unnest(array['create', 'update', 'delete']) with ordinality as v(verb, place)
+    where t.tags ->> v.verb = 'login' and (not t.tags ? 'owner' or t.tags ->> 'read' is distinct from 'login' or t.tags ? 'shared')
+    group by t.name, t.tags
   union all
   select 'table ' || name || ': has the tag @shared, which takes @owner and `@mutations update` or `@mutations delete`; remove it' from tables
     where tags ? 'shared' and (not tags ? 'owner' or coalesce(tags ->> 'mutations', '') !~ '\y(update|delete)\y')

@@ -109,20 +109,22 @@ export const tableViolations: ViolationCase[] = [
     what: "a table in which every login can create rows for any owner",
     sql: retag("@read products.read\n@create login\n@audit Planted\nA table."),
     violations: [
-      "table planted: has the tag @create login, which takes @owner and `@read login`, and no @shared; name a permission instead, or add what is missing",
+      "table planted: has `@create login` and no @owner; add it, or name a permission in place of `login`",
     ],
   },
-  ...[
-    "@read login\n@delete login\n@mutations delete",
-    "@read products.read\n@delete login\n@mutations delete\n@owner user_id",
-    "@read login\n@delete login\n@mutations delete\n@owner user_id\n@shared",
-  ].map((wrong) => ({
+  ...Object.entries({
+    "@read login\n@delete login\n@mutations delete": "no @owner; add it",
+    "@read products.read\n@delete login\n@mutations delete\n@owner user_id":
+      "not `@read login`; add it",
+    "@read login\n@delete login\n@mutations delete\n@owner user_id\n@shared":
+      "@shared; remove one of them",
+  }).map(([wrong, problem]) => ({
     what: `a table in which every login can delete rows, with ${wrong.replaceAll("\n", " ")}`,
     sql: `alter table planted add column user_id uuid references users;
       create index planted_user_id_idx on planted (user_id);
       ${retag(`${wrong}\n@audit Planted\nA table.`)}`,
     violations: [
-      "table planted: has the tag @delete login, which takes @owner and `@read login`, and no @shared; name a permission instead, or add what is missing",
+      `table planted: has \`@delete login\` and ${problem}, or name a permission in place of \`login\``,
     ],
   })),
   ...["@owner user_id", "@delete products.update\n@mutations delete"].map((other) => ({
