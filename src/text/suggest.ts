@@ -24,7 +24,7 @@ export function misspelt(name: string, known: readonly string[]): string | null 
   if (name.length < MIN_MISSPELT_LENGTH || name.length > MAX_COMPARED_LENGTH) return null;
   const isNear = (candidate: string) =>
     Math.abs(candidate.length - name.length) <= 2 && editDistance(name, candidate) <= 2;
-  return known.find(isNear) ?? null;
+  return nearest(name, known.filter(isNear), 1)[0] ?? null;
 }
 
 /** A hint to append to a message, such as " (did you mean `vintage`?)"; empty without a near name. */

@@ -28,6 +28,21 @@ function as(login: string, password: string): string {
   return address.href;
 }
 
+/** Ends the connections of a server whose login the database refuses by now, until the server has noticed. */
+async function cutConnections(
+  server: { output(): string },
+  request: () => Promise<unknown>,
+): Promise<void> {
+  await cluster.database.pool.query(
+    "select pg_terminate_backend(pid, 10000) from pg_stat_activity where usename = 'office_server'",
+  );
+  // The connections that have just closed are an outage as well.
+  await waitFor("a refused login in the log", async () => {
+    await request();
+    return server.output().includes("database login refused");
+  });
+}
+
 test("a running server answers 503 while the database refuses its login", async () => {
   const { pool, url } = cluster.database;
   const server = await startServerProcess({
@@ -38,14 +53,7 @@ test("a running server answers 503 while the database refuses its login", async 
     const users = () => server.ask("{ users { id } }", { token });
     expect(await users()).toMatchObject({ status: 200 });
     await pool.query("alter role office_server password 'second'");
-    await pool.query(
-      "select pg_terminate_backend(pid, 10000) from pg_stat_activity where usename = 'office_server'",
-    );
-    // The connections that have just closed are an outage as well.
-    await waitFor("a refused login in the log", async () => {
-      await users();
-      return server.output().includes("database login refused");
-    });
+    await cutConnections(server, users);
     expect(await users()).toMatchObject({
       status: 503,
       errors: [
@@ -96,13 +104,7 @@ test("a login without the right to connect is refused in the same way", async ()
     const users = () => server.ask("{ users { id } }", { token });
     expect(await users()).toMatchObject({ status: 200 });
     await pool.query(`revoke connect on database "${database}" from office_server`);
-    await pool.query(
-      "select pg_terminate_backend(pid, 10000) from pg_stat_activity where usename = 'office_server'",
-    );
-    await waitFor("a refused login in the log", async () => {
-      await users();
-      return server.output().includes("database login refused");
-    });
+    await cutConnections(server, users);
     expect(await users()).toMatchObject({
       status: 503,
       errors: [{ extensions: { code: "UNAVAILABLE" } }],

@@ -95,7 +95,8 @@ function List({ entity }: { entity: Entity }): ReactNode {
 
   const columnNames = search.cols?.split(",") ?? preference?.columns ?? [];
   const columns = columnsOf(entity, columnNames);
-  const order = knownOrders(entity, search.order?.split(",") ?? entity.defaultOrder);
+  const order =
+    search.order === undefined ? entity.defaultOrder : knownOrders(entity, search.order.split(","));
   const defaultQuery = entity.defaultQuery ?? "";
   const query = search.q ?? defaultQuery;
   const rows = useRows({
