@@ -1,6 +1,6 @@
 import { useNavigate } from "@tanstack/react-router";
 import type { ReactNode } from "react";
-import { Menu, MenuItem, MenuSection, Popover, Separator } from "react-aria-components";
+import { MenuItem, MenuSection, Separator } from "react-aria-components";
 import { ask } from "../api/ask.ts";
 import { logoutDocument } from "../api/documents.ts";
 import { useEntities } from "../meta/EntitiesContext.ts";
@@ -8,6 +8,7 @@ import { setPreferences, usePreferences } from "../preferences.ts";
 import { forgetSession } from "../session.ts";
 import { en } from "../text/en.ts";
 import type { OverlayProps } from "../ui/OverlayButton.tsx";
+import { OverlayMenu } from "../ui/OverlayMenu.tsx";
 
 const themes = ["system", "light", "dark"] as const;
 
@@ -43,63 +44,50 @@ export function AccountMenu({
     location.assign("/admin/");
   };
   return (
-    <Popover
-      className="menu-popover"
-      aria-label={en.frame.account}
-      trigger="MenuTrigger"
-      triggerRef={triggerRef}
+    <OverlayMenu
+      label={en.frame.account}
       placement="bottom start"
-      isOpen
-      onOpenChange={onClose}
+      triggerRef={triggerRef}
+      focus={focus}
+      onClose={onClose}
+      onAction={(key) => {
+        if (key === "profile") openProfile();
+        else if (key === "keys") onKeys();
+        else if (key === "logOut") void logOut();
+        else setPreferences({ theme: themes.find((shown) => shown === key) ?? "system" });
+      }}
     >
-      <Menu
-        aria-label={en.frame.account}
-        autoFocus={focus}
-        onClose={onClose}
-        onAction={(key) => {
-          if (key === "profile") openProfile();
-          else if (key === "keys") onKeys();
-          else if (key === "logOut") void logOut();
-          else setPreferences({ theme: themes.find((shown) => shown === key) ?? "system" });
-        }}
+      {profile && (
+        <MenuItem id="profile" className="menu-item">
+          {en.frame.profile}
+        </MenuItem>
+      )}
+      {profile && <Separator />}
+      <MenuSection
+        aria-label={en.frame.theme}
+        selectionMode="single"
+        disallowEmptySelection
+        selectedKeys={[theme]}
       >
-        {profile && (
-          <MenuItem id="profile" className="menu-item">
-            {en.frame.profile}
+        {themes.map((shown) => (
+          <MenuItem key={shown} id={shown} className="menu-item" textValue={en.frame.themes[shown]}>
+            {en.frame.themes[shown]}
+            {shown === theme && (
+              <span className="dim" aria-hidden="true">
+                ✓
+              </span>
+            )}
           </MenuItem>
-        )}
-        {profile && <Separator />}
-        <MenuSection
-          aria-label={en.frame.theme}
-          selectionMode="single"
-          disallowEmptySelection
-          selectedKeys={[theme]}
-        >
-          {themes.map((shown) => (
-            <MenuItem
-              key={shown}
-              id={shown}
-              className="menu-item"
-              textValue={en.frame.themes[shown]}
-            >
-              {en.frame.themes[shown]}
-              {shown === theme && (
-                <span className="dim" aria-hidden="true">
-                  ✓
-                </span>
-              )}
-            </MenuItem>
-          ))}
-        </MenuSection>
-        <Separator />
-        <MenuItem id="keys" className="menu-item" textValue={en.frame.keys}>
-          {en.frame.keys}
-          <span className="dim">?</span>
-        </MenuItem>
-        <MenuItem id="logOut" className="menu-item">
-          {en.frame.logOut}
-        </MenuItem>
-      </Menu>
-    </Popover>
+        ))}
+      </MenuSection>
+      <Separator />
+      <MenuItem id="keys" className="menu-item" textValue={en.frame.keys}>
+        {en.frame.keys}
+        <span className="dim">?</span>
+      </MenuItem>
+      <MenuItem id="logOut" className="menu-item">
+        {en.frame.logOut}
+      </MenuItem>
+    </OverlayMenu>
   );
 }

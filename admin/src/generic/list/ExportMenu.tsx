@@ -1,7 +1,7 @@
 import { useIsMutating, useMutation, useQuery } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import type { ReactNode } from "react";
-import { Header, Menu, MenuItem, MenuSection, Popover } from "react-aria-components";
+import { Header, MenuItem, MenuSection } from "react-aria-components";
 import { ask } from "../../api/ask.ts";
 import { listExportDocument, listTemplatesDocument } from "../../api/documents.ts";
 import { refetchRows } from "../../api/refetchRows.ts";
@@ -9,6 +9,7 @@ import { type Entity, type EntityField, allRowsQuery, fieldOf } from "../../meta
 import { useEntities } from "../../meta/EntitiesContext.ts";
 import { en } from "../../text/en.ts";
 import type { OverlayProps } from "../../ui/OverlayButton.tsx";
+import { OverlayMenu } from "../../ui/OverlayMenu.tsx";
 import { showToast } from "../../ui/Toasts.tsx";
 
 export interface ExportMenuProps {
@@ -89,51 +90,41 @@ export function ExportMenu(props: ExportMenuProps & OverlayProps): ReactNode {
     else if (!isStarting) mutate(choice);
   };
   return (
-    <Popover
-      className="menu-popover"
-      aria-label={en.list.export}
-      trigger="MenuTrigger"
-      triggerRef={triggerRef}
-      placement="bottom end"
-      isOpen
-      onOpenChange={onClose}
-    >
-      <Menu aria-label={en.list.export} autoFocus={focus} onClose={onClose}>
-        <MenuSection>
-          <Header className="menu-head">{en.list.exportedRows(count, isSelection)}</Header>
-          {formats.map((format) => (
-            <MenuItem
-              key={format}
-              className="menu-item"
-              textValue={en.list.formats[format]}
-              onAction={() => start({ format })}
-            >
-              {en.list.formats[format]}
-            </MenuItem>
-          ))}
-        </MenuSection>
-        {templateEntity?.canCreate && (
+    <OverlayMenu label={en.list.export} triggerRef={triggerRef} focus={focus} onClose={onClose}>
+      <MenuSection>
+        <Header className="menu-head">{en.list.exportedRows(count, isSelection)}</Header>
+        {formats.map((format) => (
           <MenuItem
+            key={format}
             className="menu-item"
-            textValue={en.list.saveTemplate}
-            onAction={() => saveTemplate(templateEntity)}
+            textValue={en.list.formats[format]}
+            onAction={() => start({ format })}
           >
-            {en.list.saveTemplate}
-          </MenuItem>
-        )}
-        {/* Last, because they are loaded when the menu opens: no item moves under the pointer. */}
-        {templates.map(({ id, name }) => (
-          <MenuItem
-            key={id}
-            className="menu-item"
-            textValue={en.list.withTemplate(name)}
-            onAction={() => start({ templateId: id })}
-          >
-            {en.list.withTemplate(name)}
+            {en.list.formats[format]}
           </MenuItem>
         ))}
-      </Menu>
-    </Popover>
+      </MenuSection>
+      {templateEntity?.canCreate && (
+        <MenuItem
+          className="menu-item"
+          textValue={en.list.saveTemplate}
+          onAction={() => saveTemplate(templateEntity)}
+        >
+          {en.list.saveTemplate}
+        </MenuItem>
+      )}
+      {/* Last, because they are loaded when the menu opens: no item moves under the pointer. */}
+      {templates.map(({ id, name }) => (
+        <MenuItem
+          key={id}
+          className="menu-item"
+          textValue={en.list.withTemplate(name)}
+          onAction={() => start({ templateId: id })}
+        >
+          {en.list.withTemplate(name)}
+        </MenuItem>
+      ))}
+    </OverlayMenu>
   );
 }
 

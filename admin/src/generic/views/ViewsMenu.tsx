@@ -1,6 +1,6 @@
 import { useMutation } from "@tanstack/react-query";
 import type { ReactNode } from "react";
-import { Menu, MenuItem, MenuSection, Popover, Separator } from "react-aria-components";
+import { MenuItem, MenuSection, Separator } from "react-aria-components";
 import { ask } from "../../api/ask.ts";
 import { refetchRows } from "../../api/refetchRows.ts";
 import type { Entity } from "../../meta/entities.ts";
@@ -8,6 +8,7 @@ import { useEntities } from "../../meta/EntitiesContext.ts";
 import { en } from "../../text/en.ts";
 import { enViews } from "../../text/enViews.ts";
 import type { OverlayProps } from "../../ui/OverlayButton.tsx";
+import { OverlayMenu } from "../../ui/OverlayMenu.tsx";
 import { showToast } from "../../ui/Toasts.tsx";
 import { changeRow } from "../list/changeRow.ts";
 import { useDeletedRows } from "../list/deletedRows.ts";
@@ -53,72 +54,63 @@ export function ViewsMenu(props: ViewsMenuProps & OverlayProps): ReactNode {
   });
   const shown = views?.filter(({ row }) => !isDeleted(row.id)) ?? [];
   return (
-    <Popover
-      className="menu-popover"
-      aria-label={en.list.views}
-      trigger="MenuTrigger"
+    <OverlayMenu
+      label={en.list.views}
       triggerRef={triggerRef}
-      placement="bottom end"
-      isOpen
-      onOpenChange={onClose}
+      focus={focus}
+      onClose={onClose}
+      renderEmptyState={() => (
+        <p className="hint menu-item">{error instanceof Error ? error.message : en.loading}</p>
+      )}
     >
-      <Menu
-        aria-label={en.list.views}
-        autoFocus={focus}
-        onClose={onClose}
-        renderEmptyState={() => (
-          <p className="hint menu-item">{error instanceof Error ? error.message : en.loading}</p>
-        )}
-      >
-        {/* Not before all is loaded: no item moves under the pointer. */}
-        {views && (
-          <>
-            <MenuSection
-              aria-label={en.list.views}
-              selectionMode="single"
-              selectedKeys={isPlain ? ["all"] : [search.view ?? ""]}
+      {/* Not before all is loaded: no item moves under the pointer. */}
+      {views && (
+        <>
+          <MenuSection
+            aria-label={en.list.views}
+            selectionMode="single"
+            selectedKeys={isPlain ? ["all"] : [search.view ?? ""]}
+          >
+            <MenuItem
+              id="all"
+              className="menu-item"
+              onAction={() => onSearch({ view: "", q: undefined, order: "", cols: "" })}
             >
+              {entity.defaultQuery === null ? enViews.all : enViews.usual}
+            </MenuItem>
+            {shown.map((view) => (
               <MenuItem
-                id="all"
+                key={view.row.id}
+                id={view.row.id}
                 className="menu-item"
-                onAction={() => onSearch({ view: "", q: undefined, order: "", cols: "" })}
+                textValue={view.name}
+                onAction={() => onSearch(searchOfView(view))}
               >
-                {entity.defaultQuery === null ? enViews.all : enViews.usual}
+                {view.name}
+                {view.sharedBy !== null && <span className="dim">{view.sharedBy}</span>}
               </MenuItem>
-              {shown.map((view) => (
-                <MenuItem
-                  key={view.row.id}
-                  id={view.row.id}
-                  className="menu-item"
-                  textValue={view.name}
-                  onAction={() => onSearch(searchOfView(view))}
-                >
-                  {view.name}
-                  {view.sharedBy !== null && <span className="dim">{view.sharedBy}</span>}
+            ))}
+          </MenuSection>
+          {viewEntity?.canCreate && (
+            <>
+              <Separator className="menu-separator" />
+              {current?.sharedBy === null && isChanged(current, search) && (
+                <MenuItem className="menu-item" onAction={() => save(current)}>
+                  {enViews.save(current.name)}
                 </MenuItem>
-              ))}
-            </MenuSection>
-            {viewEntity?.canCreate && (
-              <>
-                <Separator className="menu-separator" />
-                {current?.sharedBy === null && isChanged(current, search) && (
-                  <MenuItem className="menu-item" onAction={() => save(current)}>
-                    {enViews.save(current.name)}
-                  </MenuItem>
-                )}
-                {current?.sharedBy === null && (
-                  <MenuItem className="menu-item" onAction={() => onEdit(current.row.id)}>
-                    {enViews.edit(current.name)}
-                  </MenuItem>
-                )}
-                <MenuItem className="menu-item" onAction={onNew}>
-                  {enViews.saveAs}
+              )}
+              {current?.sharedBy === null && (
+                <MenuItem className="menu-item" onAction={() => onEdit(current.row.id)}>
+                  {enViews.edit(current.name)}
                 </MenuItem>
-              </>
-            )}
-          </>
-        )}
-      </Menu>
-    </Popover>
+              )}
+              <MenuItem className="menu-item" onAction={onNew}>
+                {enViews.saveAs}
+              </MenuItem>
+            </>
+          )}
+        </>
+      )}
+    </OverlayMenu>
   );
 }
