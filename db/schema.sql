@@ -13975,7 +13975,9 @@ CREATE OR REPLACE FUNCTION record_file_removed(key text)
  SET search_path TO (tenant), 'extensions', 'pg_temp'
 AS $function$
 begin
-  delete from stored_files f where f.key = record_file_removed.key and f.removed_at is not null;
+  -- Two tasks at once may have read the same batch: the later one is not the second deletion.
+  delete from stored_files f
+  where f.key = record_file_removed.key and f.removed_at < now() - interval '15 minutes';
   update stored_files f set removed_at = now() where f.key = record_file_removed.key and f.removed_at is null;
 end;
 $function$;

@@ -21,7 +21,9 @@ comment on function files_to_delete is 'A batch of files to delete now.';
 
 create or replace function record_file_removed(key text) returns void as $$
 begin
-  delete from stored_files f where f.key = record_file_removed.key and f.removed_at is not null;
+  -- Two tasks at once may have read the same batch: the later one is not the second deletion.
+  delete from stored_files f
+  where f.key = record_file_removed.key and f.removed_at < now() - interval '15 minutes';
   update stored_files f set removed_at = now() where f.key = record_file_removed.key and f.removed_at is null;
 end;
 $$ language plpgsql volatile security definer set search_path from current;

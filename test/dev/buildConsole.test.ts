@@ -30,18 +30,21 @@ afterAll(() => rm(folder, { recursive: true, force: true }));
 const reportCpu =
   "process.on('exit', () => { const { user, system } = process.cpuUsage(); process.stderr.write(String((user + system) / 1000)); })";
 
-async function build(): Promise<{ output: string; cpuMs: number }> {
+async function run(...args: string[]): Promise<{ output: string; cpuMs: number }> {
   const preload = `data:text/javascript,${encodeURIComponent(reportCpu)}`;
   const { stdout, stderr } = await promisify(execFile)(
     process.execPath,
-    ["--import", preload, "dev/buildConsole.ts"],
+    ["--import", preload, ...args],
     { cwd: folder },
   );
   return { output: stdout, cpuMs: Number(stderr) };
 }
+const build = () => run("dev/buildConsole.ts");
+/** A loop that takes 0.65 s where a build takes 2 s: it tells how fast this machine is now. */
+const loop = () => run("-e", "let sum = 0; for (let i = 0; i < 1e8; i++) sum += i;");
 const page = () => stat(path.join(folder, "admin/dist/index.html"));
 
-test("the console is built once within 5 s of processor time, and again only after a change", async () => {
+test("the console is built once, in 5 s of processor time at most, and again only after a change", async () => {
   const first = await build();
   expect(first.output).toMatch(/^console built in \d+ ms\n$/);
   const built = await page();
@@ -51,6 +54,7 @@ test("the console is built once within 5 s of processor time, and again only aft
   const second = await build();
   expect(second.output).toContain("console built");
   expect((await page()).mtimeMs).toBeGreaterThan(built.mtimeMs);
-  // Other processes on the machine can slow down one build. About 2 s, so that a slower machine passes, too.
-  expect(Math.min(first.cpuMs, second.cpuMs)).toBeLessThan(5_000);
+  // Other processes on the machine can slow down one build. Five seconds of a machine on which the loop takes 0.65 s.
+  const { cpuMs } = await loop();
+  expect(Math.min(first.cpuMs, second.cpuMs) / cpuMs).toBeLessThan(5 / 0.65);
 });

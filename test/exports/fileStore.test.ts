@@ -137,6 +137,29 @@ describe("the retention period", () => {
     await pool.query("delete from stored_files where key = any ($1)", [[...files, stuck]]);
   });
 
+  test("deletes a file a second time a quarter of an hour later, also when two tasks read one batch", async () => {
+    const { pool } = exports.service.database;
+    const key = "backoffice/exports/z/1.xlsx";
+    await pool.query("insert into stored_files (key, delete_after) values ($1, now())", [key]);
+    const known = async () => {
+      const { rows } = await pool.query<{ found: boolean }>(
+        "select exists (select from stored_files where key = $1) as found",
+        [key],
+      );
+      return rows[0]?.found;
+    };
+    const record = () => pool.query("select record_file_removed($1)", [key]);
+    await record();
+    await record();
+    expect(await known()).toBe(true);
+    await pool.query(
+      "update stored_files set removed_at = now() - interval '16 minutes' where key = $1",
+      [key],
+    );
+    await record();
+    expect(await known()).toBe(false);
+  });
+
   test("deletes orphaned files, but no recent ones and none of other schemas", async () => {
     const worker = await startWorker();
     const { pool } = exports.service.database;
