@@ -20,6 +20,7 @@ import { SqlJsonMePlugin, makeAuthPlugin } from "./plugins/AuthPlugin.ts";
 import { makeLoginOptionsPlugin } from "./plugins/LoginOptionsPlugin.ts";
 import { makeLoginPlugin } from "./plugins/LoginPlugin.ts";
 import { makeCalendarFeedsPlugin } from "./plugins/CalendarFeedsPlugin.ts";
+import { BulkMutationsPlugin, BulkResultPlugin } from "./plugins/BulkMutationsPlugin.ts";
 import { ConsoleMetadataPlugin, makeConsolePlugin } from "./plugins/ConsolePlugin.ts";
 import { ColumnRulesPlugin } from "./plugins/ColumnRulesPlugin.ts";
 import { ConnectionsPlugin } from "./plugins/ConnectionsPlugin.ts";
@@ -132,6 +133,8 @@ export function makePreset(options: PresetOptions): GraphileConfig.Preset {
       InflectionCachePlugin,
       FunctionFieldsPlugin,
       TableMutationsPlugin,
+      BulkResultPlugin,
+      BulkMutationsPlugin,
       ListsPlugin,
       DescriptionsPlugin,
       ColumnRulesPlugin,

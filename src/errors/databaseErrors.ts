@@ -86,6 +86,21 @@ export function isCollision(error: unknown): boolean {
   return isDatabaseError(error) && (error.code === "40001" || error.code === "40P01");
 }
 
+/** Unique, exclusion and check constraints, restricted deletions, and policies. */
+const statesOfRow = ["23505", "23P01", "23514", "23001", "42501"];
+
+/** Whether a rule rejected one row, rather than a value that is wrong in every row. */
+export function isRejectedRow(error: unknown): error is DatabaseError {
+  if (!isDatabaseError(error)) return false;
+  const { code = "", detail = "" } = error;
+  return (
+    statesOfRow.includes(code) ||
+    (code === "23503" && detail.includes("is still referenced")) ||
+    // Raised by our SQL functions and triggers.
+    code.startsWith("OF4")
+  );
+}
+
 /** Whether a SQL-JSON statement met null where the schema promises a value (`missing_row` in db/logic/00_session.sql). */
 export function isMissingValue(error: DatabaseError): boolean {
   return error.code === "OFR03";

@@ -1,6 +1,7 @@
 import { GraphQLError, Kind } from "graphql";
 import { isSafeError } from "postgraphile/grafast";
 import type { Logger } from "pino";
+import { RowError } from "./RowError.ts";
 import { PublicError, UnauthenticatedError, internalError } from "./PublicError.ts";
 import { describeOutage, isDatabaseError, isMissingSchema, isOutage } from "./databaseErrors.ts";
 import { currentScope } from "../context/requestScope.ts";
@@ -51,7 +52,8 @@ export function makeErrorMask(options: Pick<ErrorContext, "constraints" | "log">
  */
 function toPublicError(error: GraphQLError, context: ErrorContext): GraphQLError {
   const { correlationId, log } = context;
-  const cause = rootCause(error);
+  const root = rootCause(error);
+  const cause = root instanceof RowError ? root.cause : root;
   const show = (message: string, code: string, details: Record<string, unknown> = {}) =>
     new GraphQLError(shorten(message), {
       nodes: error.nodes,
@@ -71,6 +73,11 @@ function toPublicError(error: GraphQLError, context: ErrorContext): GraphQLError
   if (context.inTestRun && isDatabaseError(cause) && isMissingSchema(cause))
     log.warn({ err: cause, correlationId }, "test run removed during request");
   const known = fromDatabaseError(cause, context);
+  if (known && root instanceof RowError)
+    return show(`${root.row.name}: ${known.message}`, known.code, {
+      ...withPathOfField(error, known.details),
+      row: root.row,
+    });
   if (known) return show(known.message, known.code, withPathOfField(error, known.details));
   if (isOfRequest(cause)) {
     // The outermost error names the variable.

@@ -1,32 +1,20 @@
 import pg from "pg";
 import type { GraphQLInputObjectType, GraphQLObjectType } from "graphql";
-import {
-  type PgClient,
-  type PgCodecWithAttributes,
-  type PgResource,
-  TYPES,
-} from "postgraphile/@dataplan/pg";
+import { type PgClient, TYPES } from "postgraphile/@dataplan/pg";
 import { type FieldArgs, type Step, object } from "postgraphile/grafast";
 import { verbGuard } from "../auth/guards.ts";
-import { PublicError, notFound } from "../errors/PublicError.ts";
 import { columnValues, deprecation, inputField, isWritable } from "../schema/inputColumns.ts";
-import { nounOfRow } from "../schema/labels.ts";
-import { changesOnlyOwnRows, ownerColumns } from "../schema/ownerTags.ts";
-
-type TableResource = PgResource<string, PgCodecWithAttributes>;
-type Verb = "create" | "update" | "delete";
-
-/** Tables tagged with a verb: `@mutations create update delete`. */
-function tablesOffering(build: GraphileBuild.Build, verb: Verb): TableResource[] {
-  return Object.values(build.pgResources as Record<string, PgResource>).filter(
-    (resource): resource is TableResource =>
-      !resource.parameters &&
-      resource.codec.attributes !== undefined &&
-      String(resource.extensions?.tags?.mutations ?? "")
-        .split(/[\s,]+/)
-        .includes(verb),
-  );
-}
+import { conflict } from "../errors/PublicError.ts";
+import { ownerColumns } from "../schema/ownerTags.ts";
+import {
+  type TableResource,
+  type Verb,
+  inputTypeName,
+  missingRow,
+  mutationName,
+  tablesOffering,
+  valuesSource,
+} from "../schema/tableMutations.ts";
 
 /** Rows are found by the column `id uuid`: these mutations need it. Names every table without it. */
 function checkKeys(build: GraphileBuild.Build): void {
@@ -59,14 +47,16 @@ export const TableMutationsPlugin: GraphileConfig.Plugin = {
           checkKeys(build);
           for (const verb of ["create", "update"] as const)
             for (const resource of tablesOffering(build, verb)) {
+              const typeName = build.inflection.tableType(resource.codec);
+              const name = mutationName(build, typeName, verb);
               build.registerInputObjectType(
-                inputTypeName(build, resource, verb),
+                inputTypeName(build, typeName, verb),
                 {},
                 () => ({
                   description:
                     verb === "create"
-                      ? `The input of \`${fieldName(build, resource, verb)}\`.`
-                      : `The new values of \`${fieldName(build, resource, verb)}\`; omitted fields stay unchanged.`,
+                      ? `The input of \`${name}\`.`
+                      : `The new values of \`${name}\`; omitted fields stay unchanged.`,
                   fields: () => inputFields(build, resource, verb),
                 }),
                 `TableMutationsPlugin: ${verb} ${resource.name}`,
@@ -83,14 +73,14 @@ export const TableMutationsPlugin: GraphileConfig.Plugin = {
         const added: Record<string, ReturnType<typeof context.fieldWithHooks>> = {};
         for (const verb of ["create", "update", "delete"] as const)
           for (const resource of tablesOffering(build, verb)) {
-            const name = fieldName(build, resource, verb);
             const typeName = build.inflection.tableType(resource.codec);
+            const name = mutationName(build, typeName, verb);
             const guard = verbGuard(resource.extensions?.tags, verb) ?? "";
             const input =
               verb === "delete"
                 ? null
                 : (build.getInputTypeByName(
-                    inputTypeName(build, resource, verb),
+                    inputTypeName(build, typeName, verb),
                   ) as GraphQLInputObjectType);
             added[name] = context.fieldWithHooks({ fieldName: name, guard }, () => ({
               description: `${{ create: "Creates", update: "Changes", delete: "Deletes" }[verb]} ${/^[AEIOU]/.test(typeName) ? "an" : "a"} \`${typeName}\`.`,
@@ -119,14 +109,6 @@ export const TableMutationsPlugin: GraphileConfig.Plugin = {
     },
   },
 };
-
-function fieldName(build: GraphileBuild.Build, resource: TableResource, verb: Verb): string {
-  return build.inflection.camelCase(`${verb}-${build.inflection.tableType(resource.codec)}`);
-}
-
-function inputTypeName(build: GraphileBuild.Build, resource: TableResource, verb: Verb): string {
-  return build.inflection.upperCamelCase(`${fieldName(build, resource, verb)}-input`);
-}
 
 function inputFields(
   build: GraphileBuild.Build,
@@ -158,24 +140,10 @@ interface MutationRequest {
 function write(build: GraphileBuild.Build, resource: TableResource, verb: Verb, args: FieldArgs) {
   const valuesOf = columnValues(build, resource.codec);
   const table = build.sql.compile(resource.codec.sqlType).text;
-  const noun = nounOfRow(build, resource);
   const $wanted = object({
     ...(verb === "create" ? {} : { id: args.getRaw("id") }),
     ...(verb === "delete" ? {} : { input: args.getRaw("input") }),
   }) as Step<MutationRequest>;
-  const missingRow = async (client: PgClient, id = "") => {
-    if (verb !== "create" && changesOnlyOwnRows(resource.extensions?.tags, verb)) {
-      const seen = await client.query({
-        text: `select from ${table} where id = $1`,
-        values: [id],
-      });
-      if (seen.rows.length > 0)
-        return new PublicError("FORBIDDEN", `Only the owner of this ${noun} may ${verb} it`, {
-          path: ["id"],
-        });
-    }
-    return notFound(`There is no ${noun} with this id`, { path: ["id"] });
-  };
   const $id = build.dataplanPg.sideEffectWithPgClientTransaction(
     resource.executor,
     $wanted,
@@ -184,7 +152,12 @@ function write(build: GraphileBuild.Build, resource: TableResource, verb: Verb, 
       const { rows } = await client.query<{ id: string }>(
         statementFor(verb, table, row, wanted.id),
       );
-      if (!rows[0]) throw await missingRow(client, wanted.id);
+      if (!rows[0]) {
+        if (verb === "create")
+          throw conflict("A trigger of the table did not let the row be stored");
+        const { id = "" } = wanted;
+        throw await missingRow(build, resource, { client, verb, id, path: ["id"] });
+      }
       return verb === "delete" ? true : rows[0].id;
     },
   );
@@ -207,7 +180,7 @@ function statementFor(
       : // Locked, so that the policies of updates hold.
         { text: `select id from ${table} where id = $1 for no key update`, values: [id] };
   const list = names.map((name) => pg.escapeIdentifier(name)).join(", ");
-  const source = `(select ${list} from jsonb_populate_record(null::${table}, unrounded('${table.replaceAll("'", "''")}', $1::jsonb)))`;
+  const source = valuesSource(table, list);
   if (verb === "create")
     return {
       text: `insert into ${table} (${list}) ${source} returning id`,
