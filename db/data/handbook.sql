@@ -61,9 +61,9 @@ orders with a mapping issue again.
 
 `Actions` offers what else can be done with a row, such as deactivating a user, or with a list, such as importing orders from the ERP or marking all notifications as read; what is hard to take back asks first.
 
-`Delete` waits six seconds in which `Undo` takes it back, and longer while the pointer or the focus is in the message. A row that others refer to is not deleted; the message names what refers to it. The selected rows of a list, at most 100, are deleted together; each one that cannot be deleted stays. A row that was deleted within the last seven days is restored at its address: the page says who deleted it, with `Restore` for whoever may create such rows, and its history for holders of `audit.read`. The report `Deleted rows` lists them. If a row is deleted while you edit it, the form keeps what you typed; `Restore and save` restores the row and saves your edits in it. If a colleague had changed the same fields before, it asks first.
+`Delete` waits six seconds in which `Undo` takes it back, and longer while the pointer or the focus is in the message. A row that others refer to is not deleted; the message names what refers to it. The selected rows of a list, at most 100, are deleted together; each one that cannot be deleted stays. More of them, or all that match the query (Ctrl A), are deleted by one request after a question, all or none, at most 5,000; there is no `Undo` for them. A row that was deleted within the last seven days is restored at its address: the page says who deleted it, with `Restore` for whoever may create such rows, and its history for holders of `audit.read`. The report `Deleted rows` lists them. If a row is deleted while you edit it, the form keeps what you typed; `Restore and save` restores the row and saves your edits in it. If a colleague had changed the same fields before, it asks first.
 
-`Edit` below a list gives the selected rows, at most 100, the same values: choose the fields, whose hints say what the rows have now; other fields stay as they are. A row that somebody has changed since the form opened keeps its values, and the form names it; save again to change it all the same. `Undo` gives the rows their former values. `Actions` there offers what can be done with all selected rows, such as declining several absences with one note, and names those for which it fails.
+`Edit` below a list gives the selected rows, at most 100, the same values: choose the fields, whose hints say what the rows have now; other fields stay as they are. A row that somebody has changed since the form opened keeps its values, and the form names it; save again to change it all the same. `Undo` gives the rows their former values. More than 100 rows, or all that match the query (Ctrl A), are changed by one request, at most 5,000: the console first counts how many get other values and asks; all are changed or none, and there is no `Undo` for them. Lists whose rows are changed by functions, such as users, have no such mutation. `Actions` there offers what can be done with all selected rows, such as declining several absences with one note, and names those for which it fails.
 
 A secret, such as the address of a calendar feed or an API token, is shown once, in a dialog after its row is created.
 
@@ -1528,6 +1528,19 @@ mutation ($id: ID!, $seen: String!) {
 Where somebody has changed the row since, nothing changes. The answer is `CONFLICT` with `extensions.conflict`:
 `changedAt` and `changedBy`, a user''s `id` and `name`. Read the row again and decide. `recordHistory` shows what was
 changed. Decisions about rows that people edit, such as `approveAbsence`, take `ifVersion` too.
+
+To give many rows the same values, name them by `query` or by `ids`, up to 5,000 in one operation. All are changed or
+none; `extensions.row` of an error has the id and the name of the row that cannot be changed. Try it with `dryRun` first:
+
+```graphql
+mutation {
+  updateProducts(query: "region:Piemonte", input: { region: "Piedmont" }, dryRun: true) {
+    matched
+    changed
+    unchanged
+  }
+}
+```
 
 The version covers all fields: the service merges nothing. A script that merges its change with the new row treats an
 amount and its currency as one value, as the console does: 300 `DKK` that became `EUR` meanwhile are not 300 `EUR`.

@@ -1,3 +1,19 @@
+-- The search engine shows a document to all who hold the keys of its table, whatever other rows went into it.
+create or replace function unread_rows(other regclass, collection regclass) returns table (key text, reason text) as $$
+  with tags as (select table_tags(unread_rows.other) as other, table_tags(unread_rows.collection) as own)
+  select k, 'need not ' || case k when 'login' then 'be logged in' else 'hold ' || k end
+  from tags, regexp_split_to_table(coalesce(nullif(btrim(tags.other ->> 'read'), ''), 'any permission'), '[\s,]+') as k
+  union all
+  select null, 'see also those of other owners (the tag @owner)' from tags where tags.other ? 'owner'
+  union all
+  select null, 'may use a scoped API token (the tag @' || t || ')' from tags, unnest(array['login', 'session']) as t
+  where tags.other ? t and not tags.own ?| array['login', 'session']
+  union all
+  select null, 'see also those that the restrictive policy ' || p.polname || ' hides'
+  from pg_policy p where p.polrelid = unread_rows.other and not p.polpermissive and p.polcmd in ('r', '*')
+$$ language sql stable security definer set search_path from current;
+comment on function unread_rows is 'The permissions that readers of a table hold, and why some of its rows are hidden from holders of all of them.';
+
 -- Checks the tags for the search engine.
 create or replace function search_rule_violations() returns setof text as $$
   with collections as (
@@ -96,10 +112,9 @@ create or replace function search_rule_violations() returns setof text as $$
     where data_type not in ('hexColor', 'email', 'url', 'phone', 'money', 'percent')
   union all
   -- Searching must not show rows that the caller cannot read.
-  select s.what || 'shows rows of ' || s.other::regclass || ' to those who may search, and these need not hold ' || key
-    from said s join collections c on c.relation = s.relation,
-      regexp_split_to_table(coalesce(nullif(btrim(table_tags(s.other) ->> 'read'), ''), 'any permission'), '[\s,]+') as key
-    where s.other is not null and s.is_there and not s.follows and key <> all (c.keys)
+  select s.what || 'shows rows of ' || s.other::regclass || ' to those who may search, and these ' || l.reason
+    from said s join collections c on c.relation = s.relation, unread_rows(s.other, c.relation) as l
+    where s.other is not null and s.is_there and not s.follows and (l.key is null or l.key <> all (c.keys))
   union all
   select 'function ' || p.oid::regprocedure || ': the tag @searchFrom names ' || l || '; write <table>.<column>, a column that refers to its row'
     from described_functions p left join pg_class c on c.reltype = p.proargtypes[0],
@@ -109,10 +124,10 @@ create or replace function search_rule_violations() returns setof text as $$
       where k.contype = 'f' and k.confrelid = c.oid and cardinality(k.conkey) = 1
         and k.conrelid = to_regclass((regexp_match(l, '^(\w+)\.\w+$'))[1]) and a.attname = split_part(l, '.', 2))
   union all
-  select 'function ' || p.oid::regprocedure || ': shows rows of ' || split_part(l, '.', 1) || ' to those who may search, and these need not hold ' || key
+  select 'function ' || p.oid::regprocedure || ': shows rows of ' || split_part(l, '.', 1) || ' to those who may search, and these ' || u.reason
     from described_functions p join pg_class c on c.reltype = p.proargtypes[0] join collections s on s.relation = c.oid,
       regexp_split_to_table(btrim(p.tags ->> 'searchFrom'), '\s+') as l,
-      regexp_split_to_table(coalesce(table_tags(to_regclass((regexp_match(l, '^(\w+)\.\w+$'))[1])) ->> 'read', 'any permission'), '[\s,]+') as key
-    where key <> all (s.keys)
+      unread_rows(to_regclass((regexp_match(l, '^(\w+)\.\w+$'))[1]), c.oid) as u
+    where u.key is null or u.key <> all (s.keys)
 $$ language sql stable security definer set search_path from current;
 comment on function search_rule_violations is 'Violations of the rules for search tags.';

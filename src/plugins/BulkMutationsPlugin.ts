@@ -16,16 +16,15 @@ import { labelColumns } from "../schema/labels.ts";
 import { hasPages, tableGuard } from "../schema/listedTables.ts";
 import {
   type TableResource,
+  bulkResultType,
   inputTypeName,
   manyMutationName,
   missingRow,
+  mostBulkRows,
   mutationName,
   tablesOffering,
   valuesSource,
 } from "../schema/tableMutations.ts";
-
-/** The most rows of one mutation: their locks and the rows of the audit log are held until it ends. */
-const mostRows = 5_000;
 
 type Verb = "update" | "delete";
 
@@ -79,10 +78,10 @@ export const BulkMutationsPlugin: GraphileConfig.Plugin = {
                   ) as GraphQLInputObjectType)
                 : null;
             added[name] = context.fieldWithHooks({ fieldName: name, guard }, () => ({
-              description: `${verb === "update" ? `Gives many rows the same values, as \`${one}\` does one row` : `Deletes many rows, as \`${one}\` does one row`}: all or none of them, at most ${mostRows}. If a row cannot be ${verb === "update" ? "changed" : "deleted"}, \`extensions.row\` of the error has its id and name.`,
+              description: `${verb === "update" ? `Gives many rows the same values, as \`${one}\` does one row` : `Deletes many rows, as \`${one}\` does one row`}: all or none of them, at most ${mostBulkRows}. If a row cannot be ${verb === "update" ? "changed" : "deleted"}, \`extensions.row\` of the error has its id and name.`,
               ...deprecation(tags),
               type: new GraphQLNonNull(
-                build.getOutputTypeByName("BulkResult") as GraphQLObjectType,
+                build.getOutputTypeByName(bulkResultType) as GraphQLObjectType,
               ),
               args: {
                 ids: {
@@ -196,8 +195,8 @@ async function choose(
     if (queryValues != null)
       throw badUserInput("queryValues: there is no `query`", { path: ["queryValues"] });
     if (ids.length === 0) throw badUserInput("ids: name at least one row", { path: ["ids"] });
-    if (ids.length > mostRows)
-      throw badUserInput(`ids: at most ${mostRows} rows at once, not ${ids.length}`, {
+    if (ids.length > mostBulkRows)
+      throw badUserInput(`ids: at most ${mostBulkRows} rows at once, not ${ids.length}`, {
         path: ["ids"],
       });
     return { ids: [...new Set(ids)], matches: null };
@@ -213,12 +212,15 @@ async function choose(
   const found = await idsOf(
     client,
     table,
-    (row) => sql`${matches(row)} limit ${sql.literal(mostRows + 1)}`,
+    (row) => sql`${matches(row)} limit ${sql.literal(mostBulkRows + 1)}`,
   );
-  if (found.length > mostRows)
-    throw badUserInput(`query: more than ${mostRows} rows match, the most that change at once`, {
-      path: ["query"],
-    });
+  if (found.length > mostBulkRows)
+    throw badUserInput(
+      `query: more than ${mostBulkRows} rows match, the most that change at once`,
+      {
+        path: ["query"],
+      },
+    );
   return { ids: found, matches };
 }
 

@@ -34,6 +34,8 @@ export interface ConsoleMutation {
   field: string;
   inputType: string | null;
   takesVersion: boolean;
+  /** The mutation that does the same with many rows; null if there is none. */
+  bulk: { field: string; mostRows: number } | null;
   /** The field with the user whose rows alone the mutation changes; null if it changes all rows that the caller sees. */
   ownerField: string | null;
   /** The arguments besides `id`, `input` and `ifVersion`, in the order of the form. */

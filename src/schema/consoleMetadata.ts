@@ -194,9 +194,9 @@ function entityOf(
   const typeName = build.inflection.tableType(table.codec);
   const type = objectType(schema, typeName);
   const mutations = {
-    create: findMutation(schema, "create", typeName),
-    update: findMutation(schema, "update", typeName),
-    delete: findMutation(schema, "delete", typeName),
+    create: findMutation(build, schema, { verb: "create", typeName }),
+    update: findMutation(build, schema, { verb: "update", typeName }),
+    delete: findMutation(build, schema, { verb: "delete", typeName }),
   };
   const label = labelFields(build, table);
   const { key } = labelColumns(build, table as PgResource);

@@ -7,6 +7,7 @@ import { useOf } from "./consoleInputs.ts";
 import type { Named } from "./consoleReferences.ts";
 import type { EntityField } from "./entityDescription.ts";
 import { firstParagraph } from "./fieldProperties.ts";
+import { bulkResultType, manyMutationName, mostBulkRows } from "./tableMutations.ts";
 
 /** A mutation before its arguments are described. */
 export type FoundMutation = Omit<ConsoleMutation, "arguments" | "ownerField"> & {
@@ -21,9 +22,9 @@ const knownArguments = ["id", "input", "ifVersion"];
  * input)` or `delete<Type>(id)`, generated from tags, from a function or by a plugin.
  */
 export function findMutation(
+  build: GraphileBuild.Build,
   schema: GraphQLSchema,
-  verb: Verb,
-  typeName: string,
+  { verb, typeName }: { verb: Verb; typeName: string },
 ): FoundMutation | null {
   const mutations = schema.getMutationType()?.getFields();
   const ofCaller = verb === "create" ? mutations?.[`createMy${typeName}`] : undefined;
@@ -43,10 +44,23 @@ export function findMutation(
     field: field.name,
     inputType: input ? getNamedType(input.type).name : null,
     takesVersion: argument("ifVersion") !== undefined,
+    bulk: verb === "create" ? null : findBulkMutation(build, schema, { verb, typeName }),
     guard: guardOf(field as { extensions: object }),
     description: firstParagraph(field.description) ?? "",
     args: field.args.filter(({ name }) => !knownArguments.includes(name)),
   };
+}
+
+/** Finds `update<Types>` or `delete<Types>`, generated from tags. */
+function findBulkMutation(
+  build: GraphileBuild.Build,
+  schema: GraphQLSchema,
+  { verb, typeName }: { verb: Exclude<Verb, "create">; typeName: string },
+): ConsoleMutation["bulk"] {
+  const field = schema.getMutationType()?.getFields()[manyMutationName(build, typeName, verb)];
+  return field && getNamedType(field.type).name === bulkResultType
+    ? { field: field.name, mostRows: mostBulkRows }
+    : null;
 }
 
 /** Describes the owner of the rows that a mutation changes, and its other arguments for its form. */

@@ -375,6 +375,10 @@ export const consoleTypeDefs = gql`
     """
     takesVersion: Boolean!
     """
+    The mutation that changes or deletes many rows at once; null if there is none.
+    """
+    bulk: EntityBulkMutation
+    """
     The field with the user whose rows alone the mutation changes. If null, it changes all rows that the caller may read.
     """
     ownerField: String
@@ -382,6 +386,20 @@ export const consoleTypeDefs = gql`
     The arguments besides \`id\`, \`input\` and \`ifVersion\`, in the order of a form.
     """
     arguments: [ConsoleArgument!]!
+  }
+
+  """
+  A mutation of many rows, by the arguments \`ids\` or \`query\`, with \`dryRun\`. It returns a \`BulkResult\`.
+  """
+  type EntityBulkMutation {
+    """
+    The name of the mutation.
+    """
+    field: String!
+    """
+    The largest number of rows.
+    """
+    mostRows: Int!
   }
 
   """

@@ -6,6 +6,11 @@ import { changesOnlyOwnRows } from "./ownerTags.ts";
 export type TableResource = PgResource<string, PgCodecWithAttributes>;
 export type Verb = "create" | "update" | "delete";
 
+/** The most rows of a mutation of many: their locks and the rows of the audit log are held until it ends. */
+export const mostBulkRows = 5_000;
+/** The type of the answers of mutations of many rows. */
+export const bulkResultType = "BulkResult";
+
 /** Tables tagged with a verb: `@mutations create update delete`. */
 export function tablesOffering(build: GraphileBuild.Build, verb: Verb): TableResource[] {
   return Object.values(build.pgResources as Record<string, PgResource>).filter(

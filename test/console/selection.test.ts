@@ -15,6 +15,7 @@ beforeAll(async () => {
   ({ token } = await service.login([
     ...["products.read", "products.update", "reviewers.read", "reviewers.create"],
     ...["exports.create", "users.read", "users.update", "absences.read", "absences.update"],
+    ...["departments.read", "departments.update"],
   ]));
   await pool.query(
     "insert into reviewers (name) select 'Reviewer ' || lpad(n::text, 3, '0') from generate_series(1, 210) as n",
@@ -122,17 +123,51 @@ describe("the selected rows of a list", () => {
     expect(rowCount).toBe(1);
   });
 
-  test("are at most a hundred to be deleted together", async () => {
-    await journey(async ({ page, open }) => {
+  test("are deleted by one request if they are more than a hundred: all or none", async () => {
+    await journey(async ({ page, open, expectProblem, expectAccessible }) => {
+      expectProblem("mutation DeleteMany");
       await open("/reviewers");
       await selectFirst(page, 101);
       await page.getByRole("button", { name: "Delete" }).click();
-      await page.getByText("At most 100 rows can be deleted together").waitFor();
+      const refusal = page.getByRole("alertdialog", { name: "101 reviewers were not deleted" });
+      await refusal.getByText("Reviewer 002: Other rows still refer to this one").waitFor();
+      await expectAccessible();
+      await refusal.getByRole("button", { name: "Close" }).click();
       await page.getByRole("button", { name: "Clear selection" }).click();
       await page.getByRole("grid").and(page.locator(":focus")).waitFor();
       expect(await page.locator(".status").innerText()).not.toContain("selected");
       expect(await page.getByRole("button", { name: "Delete" }).count()).toBe(0);
     });
+    const { rowCount } = await service.database.pool.query("select from reviewers");
+    expect(rowCount).toBeGreaterThan(200);
+  });
+
+  test("are deleted after a question if all that match are selected", async () => {
+    await service.database.pool.query(
+      "insert into reviewers (name) select 'Guest ' || n from generate_series(1, 3) as n",
+    );
+    const guests = async () =>
+      (await service.database.pool.query("select from reviewers where name like 'Guest %'"))
+        .rowCount;
+    await journey(async ({ page, open, expectAccessible }) => {
+      await open("/reviewers?q=guest");
+      await page.getByRole("grid").and(page.locator(":focus")).waitFor();
+      await page.keyboard.press("ControlOrMeta+a");
+      await page.getByText("3 rows selected").waitFor();
+      await page.getByRole("button", { name: "Delete" }).waitFor();
+      await page.keyboard.press("Delete");
+      const question = page.getByRole("alertdialog", { name: "Delete 3 reviewers?" });
+      await question.getByRole("button", { name: "Delete 3 reviewers" }).waitFor();
+      await expectAccessible();
+      await page.keyboard.press("Escape");
+      await question.waitFor({ state: "detached" });
+      expect(await guests()).toBe(3);
+      await page.getByRole("button", { name: "Delete" }).click();
+      await question.getByRole("button", { name: "Delete 3 reviewers" }).click();
+      await page.getByText("3 reviewers were deleted").waitFor();
+      await page.getByText("Nothing matches this query").waitFor();
+    });
+    expect(await guests()).toBe(0);
   });
 
   test("are exported instead of all rows that were found", async () => {
@@ -251,12 +286,57 @@ describe("the selected rows of a list are changed together", () => {
     expect(new Set(Object.values(await vintages()))).toEqual(new Set([2016]));
   });
 
-  test("but at most a hundred", async () => {
+  test("also all that match a query, by one request after a question", async () => {
+    const { pool } = service.database;
+    await pool.query(
+      `insert into products (erp_product_number, name, country)
+       select 'B' || n, 'Bulk ' || n, case n when 1 then 'Peru' end from generate_series(1, 150) as n`,
+    );
+    await journey(async ({ page, open, expectAccessible, expectProblem }) => {
+      expectProblem("mutation UpdateMany");
+      await open("/products?q=bulk");
+      await page.getByRole("grid").and(page.locator(":focus")).waitFor();
+      await page.keyboard.press("ControlOrMeta+a");
+      await page.getByText("150 rows selected").waitFor();
+      await page.getByRole("button", { name: "Edit" }).waitFor();
+      await page.keyboard.press("e");
+      const form = page.getByRole("dialog", { name: "Edit 150 products" });
+      // A wrong value is named at its field before anything is changed.
+      await form.getByRole("checkbox", { name: "Vintage" }).check();
+      await form.getByRole("textbox", { name: "Vintage" }).fill("12");
+      await page.keyboard.press("ControlOrMeta+s");
+      await form.locator("[data-field=vintage] .error").waitFor();
+      await form.getByRole("checkbox", { name: "Vintage" }).uncheck();
+      await form.getByRole("checkbox", { name: "Country" }).check();
+      await form.getByRole("textbox", { name: "Country" }).fill("Peru");
+      await page.keyboard.press("ControlOrMeta+s");
+      const question = page.getByRole("alertdialog", { name: "Change 149 products?" });
+      await question.getByText("One more has the values already.").waitFor();
+      await expectAccessible();
+      await question.getByRole("button", { name: "Change 149 products" }).click();
+      await page.getByText("149 products were changed").waitFor();
+      await form.waitFor({ state: "detached" });
+    });
+    const { rowCount } = await pool.query(
+      "select from products where name like 'Bulk %' and country = 'Peru'",
+    );
+    expect(rowCount).toBe(150);
+  });
+
+  test("but at most a hundred of a list without a mutation of many rows", async () => {
+    await service.database.pool.query(
+      "insert into departments (name) select 'Cellar ' || n from generate_series(1, 101) as n",
+    );
     await journey(async ({ page, open }) => {
-      await open("/reviewers");
-      await selectFirst(page, 101);
-      await page.getByRole("button", { name: "Edit" }).click();
-      await page.getByText("At most 100 rows can be changed together").waitFor();
+      await open("/departments?q=cellar");
+      await page.getByRole("grid").and(page.locator(":focus")).waitFor();
+      await page.keyboard.press("ControlOrMeta+a");
+      await page.getByText("101 rows selected").waitFor();
+      // Nothing is offered for all rows.
+      await page.getByRole("button", { name: "Clear selection" }).waitFor();
+      expect(await page.locator(".status").getByRole("button").allInnerTexts()).toEqual([
+        "Clear selection",
+      ]);
     });
   });
 });

@@ -158,8 +158,8 @@ fragment entity on Entity {
   name typeName title titleOne description group icon keyField nameField detailField colorField
   secretField listField pagesField recordField defaultOrder defaultQuery hasHistory historyOwnerField
   canCreate { field inputType takesVersion arguments { ...argument } }
-  canUpdate { field inputType takesVersion ownerField }
-  canDelete { field inputType takesVersion ownerField }
+  canUpdate { field inputType takesVersion ownerField bulk { field mostRows } }
+  canDelete { field inputType takesVersion ownerField bulk { field mostRows } }
   missing { verb permission description }
   fields { ...field }
   relations { field title entity by }

@@ -60,6 +60,8 @@ export interface EntityMutation {
   field: string;
   inputType: string | null;
   takesVersion: boolean;
+  /** The mutation that changes or deletes many rows at once. */
+  bulk?: { field: string; mostRows: number } | null;
   /** The field with the user whose rows alone the mutation changes; null if it changes all rows that the caller sees. */
   ownerField: string | null;
 }

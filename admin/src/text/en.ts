@@ -50,7 +50,7 @@ export const en = {
     back: "The server is back.",
     slow: "The server or the network is slow. Your request is still under way.",
     unread: (count: number) => `${count} unread`,
-    selected: (count: number) => (count === 1 ? "1 row selected" : `${count} rows selected`),
+    selected: (count: number) => (count === 1 ? "1 row selected" : `${formatNumber(count)} rows selected`),
   },
   login: {
     with: (provider: string) => `Continue with ${provider}`,
@@ -131,8 +131,8 @@ export const en = {
       `${formatNumber(selected)} of ${formatNumber(wanted)} rows are selected: the others are not loaded`,
     counted: (count: number, { title, titleOne }: { title: string; titleOne: string }) =>
       `${formatNumber(count)} ${insideSentence(count === 1 ? titleOne : title)}`,
-    tooMany: (most: number) => `At most ${most} rows can be deleted together`,
-    tooManyChanged: (most: number) => `At most ${most} rows can be changed together`,
+    tooMany: (most: number) => `At most ${formatNumber(most)} rows can be deleted together`,
+    tooManyChanged: (most: number) => `At most ${formatNumber(most)} rows can be changed together`,
     edit: "Edit",
     noAction: "No action applies to all selected rows",
     tooManyExported: (most: number) =>

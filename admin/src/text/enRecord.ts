@@ -57,6 +57,34 @@ export const enRecord = {
     notUndone: (failed: number, count: number) =>
       `${formatNumber(failed)} of ${formatNumber(count)} rows kept their new values, because they were changed again`,
   },
+  /** What is said about many rows, which are changed or deleted by one request. */
+  many: {
+    editHint: (rows: string) =>
+      `All ${rows} get the values of the fields that you choose: all or none. An empty field removes the value. Other fields stay as they are.`,
+    checking: "Checking",
+    saving: "Saving",
+    none: "All these rows have the values already.",
+    changeTitle: (rows: string) => `Change ${rows}?`,
+    changeText: (unchanged: number) =>
+      [
+        ...(unchanged === 0
+          ? []
+          : [
+              unchanged === 1
+                ? "One more has the values already."
+                : `${formatNumber(unchanged)} more have the values already.`,
+            ]),
+        "There is no undo for all of them. The history of each row keeps its former values.",
+      ].join(" "),
+    change: (rows: string) => `Change ${rows}`,
+    deleteTitle: (rows: string) => `Delete ${rows}?`,
+    notDeleted: (rows: string, count: number) =>
+      `${rows} ${count === 1 ? "was" : "were"} not deleted`,
+    deleteText: "There is no undo for all of them.",
+    delete: (rows: string) => `Delete ${rows}`,
+    deleting: "Deleting",
+    gone: "None of the rows is there any more.",
+  },
   picture: {
     failed: "There is no picture at this address.",
     blocked: (origin: string) =>

@@ -57,6 +57,39 @@ export const engineViolations: ViolationCase[] = [
     ],
   },
   {
+    what: "fields that show rows of other owners, of logins and of restrictive policies",
+    sql: `${sound};
+      create table planted_diaries (
+        id uuid primary key default uuidv7(), title text not null, planted_id uuid references planted on delete cascade,
+        user_id uuid references users on delete cascade
+      );
+      create index planted_diaries_planted_id_idx on planted_diaries (planted_id);
+      create index planted_diaries_user_id_idx on planted_diaries (user_id);
+      comment on table planted_diaries is '@owner user_id
+@login
+@read products.read
+@create products.create
+@mutations create
+@audit PlantedDiary
+A diary.';
+      create policy planted_diaries_few on planted_diaries as restrictive for select to office_api using (title <> '');
+      create function planted_titles(planted planted) returns text as $$ select 'none' $$ language sql stable;
+      comment on function planted_titles is '@searchIndex searchable
+@searchFrom planted_diaries.planted_id
+Their titles.';
+      alter table planted add column diary_id uuid references planted_diaries on delete cascade;
+      create index planted_diary_id_idx on planted (diary_id);
+      comment on constraint planted_diary_id_fkey on planted is '@searchIndex title searchable';`,
+    violations: [
+      "foreign key planted_diary_id_fkey on planted, title: shows rows of planted_diaries to those who may search, and these may use a scoped API token (the tag @login)",
+      "foreign key planted_diary_id_fkey on planted, title: shows rows of planted_diaries to those who may search, and these see also those of other owners (the tag @owner)",
+      "foreign key planted_diary_id_fkey on planted, title: shows rows of planted_diaries to those who may search, and these see also those that the restrictive policy planted_diaries_few hides",
+      "function planted_titles(planted): shows rows of planted_diaries to those who may search, and these may use a scoped API token (the tag @login)",
+      "function planted_titles(planted): shows rows of planted_diaries to those who may search, and these see also those of other owners (the tag @owner)",
+      "function planted_titles(planted): shows rows of planted_diaries to those who may search, and these see also those that the restrictive policy planted_diaries_few hides",
+    ],
+  },
+  {
     what: "fields that show rows without the permission to read them",
     sql: `${sound};
       alter table planted add column user_id uuid references users on delete cascade;

@@ -24,6 +24,13 @@ const onNew = (statement: string, more = ""): Preparation => ({
 const changed = (table: string, fields: string): Preparation => ({
   sql: `select jsonb_build_object('id', ${first(table)}, 'input', '${fields}'::jsonb) as variables`,
 });
+/** Changes, or deletes, one row by a mutation of many. */
+const changedMany = (table: string, fields: string): Preparation => ({
+  sql: `select jsonb_build_object('ids', jsonb_build_array(${first(table)}), 'input', '${fields}'::jsonb) as variables`,
+});
+const onNewOfMany = (statement: string, more = ""): Preparation => ({
+  sql: `with made as (${statement} returning id) select jsonb_build_object('ids', jsonb_build_array(id) ${more}) as variables from made`,
+});
 const campaign = (title: string) =>
   `insert into campaigns (title, price, author_user_id, medium, scheduled_at)
    values ('${title}', '1', '${own.user}', 'EMAIL', now() + interval '1 day')`;
@@ -240,6 +247,20 @@ export const preparations: Readonly<Record<string, Preparation>> = {
         'input', '{"mail": "AT_ONCE"}'::jsonb) as variables`,
   },
   updateOfficeSetting: changed("office_settings", '{"timeZone": "Asia/Tokyo"}'),
+  updateOfficeSettings: changedMany("office_settings", '{"timeZone": "Asia/Seoul"}'),
+  updatePublicHolidays: changedMany("public_holidays", '{"holidayOn": "2042-01-01"}'),
+  updateCustomerNotes: changedMany("customer_notes", '{"body": "Changed with others"}'),
+  updateErpMappingRules: changedMany("erp_mapping_rules", '{"note": "Changed with others"}'),
+  updateErpMappingTargets: changedMany("erp_mapping_targets", '{"title": "Changed with others"}'),
+  updateDocumentationPages: onNewOfMany(
+    handbookPage("Changed with others"),
+    `, 'input', '{"body": "Changed"}'::jsonb`,
+  ),
+  deleteDocumentationPages: onNewOfMany(handbookPage("Deleted with others")),
+  deleteErpMappingTargets: onNewOfMany(
+    "insert into erp_mapping_targets (code, value, title) values ('warehouse.unmapped', 'deleted', 'Deleted')",
+  ),
+  deleteReviewers: onNewOfMany("insert into reviewers (name) values ('Deleted with others')"),
   updateProductRating: changed("product_ratings", '{"points": "91"}'),
   updateExportTemplate: onNew(
     "insert into export_templates (name, kind) values ('Changes', 'TABLE')",

@@ -144,7 +144,7 @@ async function attemptWithTexts(
 }
 
 /** Rows 1 and 2 exist already; an update must differ from a create. */
-const textNumbers = { create: 3, update: 4 };
+const textNumbers = { create: 3, update: 4, bulk: 5 };
 
 /** The field with the next candidate for the input text that the error names; undefined when there is none. */
 function withNextText(field: RootField, error?: AnswerError): RootField | undefined {
@@ -153,7 +153,8 @@ function withNextText(field: RootField, error?: AnswerError): RootField | undefi
   const name = Array.isArray(path) && path.length === 2 ? String(path[1]) : "";
   const value = input?.[name];
   if (typeof value !== "string" || /Id$/.test(name)) return undefined;
-  const number = field.name.startsWith("update") ? textNumbers.update : textNumbers.create;
+  const update = field.variables["ids"] === undefined ? textNumbers.update : textNumbers.bulk;
+  const number = field.name.startsWith("update") ? update : textNumbers.create;
   const candidates = textCandidates.map((candidate) => candidate(number));
   const next = candidates[candidates.indexOf(value) + 1];
   if (next === undefined) return undefined;

@@ -46,6 +46,12 @@ export function makeWithIds(owner: pg.Pool, schema: GraphQLSchema): WithIds {
     const { type } = fieldOf(schema, field);
     let variants = [field];
     for (const name of Object.keys(field.variables)) {
+      if (name === "ids") {
+        const things = /^(?:delete|update)(\w+)s$/.exec(field.name)?.[1] ?? "";
+        const ids = await idsOfThing(things);
+        if (ids.length > 0)
+          variants = ids.map((id) => ({ ...field, variables: { ...field.variables, ids: [id] } }));
+      }
       if (!/^id$|Id$/.test(name)) continue;
       const thing =
         name === "id"

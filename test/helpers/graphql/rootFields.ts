@@ -33,12 +33,16 @@ export function rootFields(schema: GraphQLSchema): RootField[] {
   ] as const;
   return roots.flatMap(([kind, type]) =>
     Object.values(type?.getFields() ?? {}).map((field) => {
-      const required = field.args.filter(isRequiredArgument);
+      // A mutation of many rows takes their ids or a query.
+      const isBulk = getNamedType(field.type).name === "BulkResult";
+      const required = field.args.filter(
+        (arg) => isRequiredArgument(arg) || (isBulk && arg.name === "ids"),
+      );
       const declared = required.map((arg) => `$${arg.name}: ${String(arg.type)}`).join(", ");
       const passed = required.map((arg) => `${arg.name}: $${arg.name}`).join(", ");
       const selection = isLeafType(getNamedType(field.type)) ? "" : " { __typename }";
       // Names are unique: an update uses another text than a create.
-      const text = field.name.startsWith("update") ? "2" : "1";
+      const text = field.name.startsWith("update") ? (isBulk ? "3" : "2") : "1";
       const { guard } = field.extensions.office as { guard: RootField["guard"] };
       return {
         name: field.name,

@@ -1,6 +1,5 @@
 import { useMutation, useQuery } from "@tanstack/react-query";
-import { type ReactNode, useEffect, useMemo, useState } from "react";
-import { Button } from "react-aria-components";
+import { type ReactNode, useMemo, useState } from "react";
 import { ask } from "../../api/ask.ts";
 import { ApiError, isUnauthenticated } from "../../api/errors.ts";
 import { fetchRecords } from "../../api/record.ts";
@@ -17,21 +16,12 @@ import { formatNumber } from "../../text/locale.ts";
 import { Drawer, DrawerPage } from "../../ui/Drawer.tsx";
 import { Failure } from "../../ui/Failure.tsx";
 import { showToast } from "../../ui/Toasts.tsx";
-import { ArgumentFields } from "../record/ArgumentFields.tsx";
 import { describeFailures } from "../record/describeFailures.ts";
-import { DiscardDialog } from "../record/DiscardDialog.tsx";
 import { errorsByField } from "../record/errorsByField.ts";
-import { focusFirstError, partialInputs } from "../record/fieldEditors.ts";
-import { FormProblem } from "../record/FormProblem.tsx";
-import { SaveKey } from "../record/SaveKey.tsx";
-import {
-  type FormValue,
-  type FormValues,
-  addInputValue,
-  defaultValues,
-  toFormValues,
-} from "../record/values.ts";
+import { type FormValue, toFormValues } from "../record/values.ts";
+import { ChosenFieldsForm } from "./ChosenFieldsForm.tsx";
 import { changeRow, inputOfRow } from "./changeRow.ts";
+import { changeableFields, emptyValue, useChosenFields } from "./chosenFields.ts";
 
 interface EditSelectionProps {
   entity: Entity;
@@ -77,34 +67,15 @@ function EditForm({ entity, loaded, onClose, onDone }: EditFormProps): ReactNode
   const [rows, setRows] = useState(() =>
     loaded.filter((row) => entities.mutationOfRow(entity.canUpdate, row) !== null),
   );
-  const [chosen, setChosen] = useState<readonly string[]>([]);
-  const [values, setValues] = useState<FormValues>({});
-  const [errors, setErrors] = useState<Record<string, string>>({});
   const [problem, setProblem] = useState<string | null>(null);
   const [done, setDone] = useState(0);
-  const [isAsked, setAsked] = useState(false);
   const askOnce = useAskOnce();
   const offered = useMemo(
     () => (rows.length === 0 ? [] : changeableFields(entity)),
     [entity, rows.length],
   );
-  const fields = offered
-    .filter(({ name }) => chosen.includes(name))
-    .map((field) => withPresentValues(field, rows));
-
-  const choose = (field: EntityField, isChosen: boolean) => {
-    setChosen((before) =>
-      isChosen ? [...before, field.name] : before.filter((name) => name !== field.name),
-    );
-    setErrors(({ [field.name]: _removed, ...rest }) => rest);
-    if (!isChosen) return;
-    setValues((before) => ({ ...before, [field.name]: commonValue(field, rows) }));
-  };
-
-  const showErrors = (byField: Record<string, string>) => {
-    setErrors(byField);
-    focusFirstError(fields, byField);
-  };
+  const form = useChosenFields(offered, (field) => commonValue(field, rows));
+  const { fields } = form;
 
   const showFailures = async (outcome: Outcome<Row, Row>): Promise<void> => {
     const { done: changed, failed, untried } = outcome;
@@ -114,7 +85,7 @@ function EditForm({ entity, loaded, onClose, onDone }: EditFormProps): ReactNode
     if (changed.length === 0 && error instanceof ApiError) {
       const { byField } = errorsByField(error, entity, fields);
       if (Object.keys(byField).length > 0) {
-        showErrors(byField);
+        form.showErrors(byField);
         setProblem(enRecord.selected.rejected(rowName(entity, first.target)));
         return;
       }
@@ -147,92 +118,24 @@ function EditForm({ entity, loaded, onClose, onDone }: EditFormProps): ReactNode
   });
 
   const save = () => {
-    if (mutation.isPending || fields.length === 0) return;
     setProblem(null);
-    const { input, found } = inputOf(fields, values);
-    const unsent = { ...found, ...partialInputs(fields) };
-    showErrors(unsent);
-    if (Object.keys(unsent).length === 0) mutation.mutate(input);
+    const input = form.readInput();
+    if (input !== null) mutation.mutate(input);
   };
-  const close = () => {
-    if (mutation.isPending) return;
-    if (fields.length > 0) setAsked(true);
-    else onClose();
-  };
-  useEffect(() => {
-    document.querySelector<HTMLElement>(".edit-selection input")?.focus();
-  }, []);
 
-  const title = enRecord.selected.title(en.list.counted(rows.length, entity));
   const kept = loaded.length - rows.length;
   return (
-    <Drawer label={title} onClose={close}>
-      <DrawerPage
-        title={title}
-        actions={
-          <Button
-            className="button button-primary"
-            // Not disabled, because it would lose the focus.
-            aria-disabled={fields.length === 0}
-            onPress={save}
-          >
-            {mutation.isPending ? enRecord.selected.saving(done, rows.length) : en.record.save}
-            {fields.length > 0 && !mutation.isPending && <span> · {fields.length}</span>}
-            <kbd>Ctrl S</kbd>
-          </Button>
-        }
-      >
-        <SaveKey onSave={save} />
-        <div className="edit-selection">
-          <p className="hint">
-            {enRecord.selected.hint} {kept > 0 && mutation.isIdle && enRecord.selected.kept(kept)}
-          </p>
-          {problem !== null && <FormProblem message={problem} />}
-          <fieldset className="choices">
-            <legend className="label">{enRecord.selected.fields}</legend>
-            {offered.map((field) => (
-              <label key={field.name} className="choice">
-                <input
-                  type="checkbox"
-                  className="checkbox"
-                  checked={chosen.includes(field.name)}
-                  onChange={(event) => choose(field, event.target.checked)}
-                />
-                {field.title}
-              </label>
-            ))}
-          </fieldset>
-          <ArgumentFields
-            fields={fields}
-            values={values}
-            errors={errors}
-            onChange={(field, value) => {
-              setValues((before) => ({ ...before, [field]: value }));
-              setErrors(({ [field]: _fixed, ...rest }) => rest);
-            }}
-          />
-        </div>
-      </DrawerPage>
-      {isAsked && (
-        <DiscardDialog
-          title={en.record.leaveTitle}
-          text={en.record.leaveHint(fields.length)}
-          onStay={() => setAsked(false)}
-          onDiscard={onClose}
-        />
-      )}
-    </Drawer>
+    <ChosenFieldsForm
+      title={enRecord.selected.title(en.list.counted(rows.length, entity))}
+      hint={`${enRecord.selected.hint} ${kept > 0 && mutation.isIdle ? enRecord.selected.kept(kept) : ""}`}
+      problem={problem}
+      form={form}
+      fields={fields.map((field) => withPresentValues(field, rows))}
+      progress={mutation.isPending ? enRecord.selected.saving(done, rows.length) : null}
+      onSave={save}
+      onClose={onClose}
+    />
   );
-}
-
-/** The fields that the selected rows can be given. */
-export function changeableFields({ fields }: Entity): EntityField[] {
-  return fields
-    .filter(
-      ({ onUpdate, isInputOnly, reference }) =>
-        onUpdate !== "NO" && (!isInputOnly || reference !== null),
-    )
-    .map((field) => ({ ...field, onCreate: field.onUpdate, section: null }));
 }
 
 /** The field with the values that the rows have now in its description. */
@@ -258,25 +161,7 @@ const shortened = (text: string): string =>
 function commonValue(field: EntityField, rows: readonly Row[]): FormValue {
   const values = new Set(rows.map((row) => toFormValues([field], row)[field.name] ?? ""));
   const [only] = values;
-  const empty = defaultValues([{ ...field, defaultValue: null }])[field.name] ?? "";
-  return values.size === 1 ? (only ?? empty) : empty;
-}
-
-function inputOf(
-  fields: readonly EntityField[],
-  values: FormValues,
-): { input: Record<string, unknown>; found: Record<string, string> } {
-  const input: Record<string, unknown> = {};
-  const found: Record<string, string> = {};
-  for (const field of fields) {
-    const value = values[field.name] ?? "";
-    if (value === "" && field.onUpdate === "REQUIRED" && !field.isList) {
-      found[field.name] = enRecord.needed(field.title);
-      continue;
-    }
-    addInputValue(field, value, input, found);
-  }
-  return { input, found };
+  return values.size === 1 && only !== undefined ? only : emptyValue(field);
 }
 
 /** Whether an error says something about one row, such as that it was changed or deleted meanwhile. */

@@ -271,6 +271,7 @@ function List({ entity }: { entity: Entity }): ReactNode {
             <SelectionBar
               entity={entity}
               rows={selectedRows}
+              all={selection === "all" ? { query, count: selected } : null}
               onEnd={() => {
                 setSelection(noSelection);
                 // The button disappears.
