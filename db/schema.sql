@@ -5022,7 +5022,7 @@ create table saved_views (
   constraint saved_views_name_check CHECK (is_label(name, 100)),
   constraint saved_views_order_by_check CHECK (cardinality(order_by) <= 10 AND array_to_string(order_by, ''::text) ~ '^[A-Z0-9_]*$'::text AND octet_length(array_to_string(order_by, ''::text)) <= 1000),
   constraint saved_views_pkey PRIMARY KEY (id),
-  constraint saved_views_query_check CHECK (char_length(query) >= 1 AND char_length(query) <= 10000),
+  constraint saved_views_query_check CHECK (char_length(query) >= 1 AND char_length(query) <= 4000),
   constraint saved_views_role_id_fkey FOREIGN KEY (role_id) REFERENCES roles(id) ON DELETE SET NULL,
   constraint saved_views_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id) ON DELETE CASCADE
 );
@@ -5077,6 +5077,7 @@ A list with its query, order and columns under a name, shown above the list. A v
 
 comment on column saved_views.name is '@search word
 @list 1
+@personal user_id
 The name of the view.';
 
 comment on column saved_views.entity is '@mutations create
@@ -5093,6 +5094,7 @@ comment on column saved_views."position" is '@list 5
 The place among the views of the list: the lowest comes first, and equal ones are in the order of their names.';
 
 comment on column saved_views.query is '@list 3
+@personal user_id
 @widget long
 @section What it shows
 The search, as in the argument `query` of that list; null for all rows.';
@@ -5113,7 +5115,7 @@ comment on constraint saved_views_columns_check on saved_views is 'must be at mo
 comment on constraint saved_views_entity_check on saved_views is 'must be the name of a list, such as `products`';
 comment on constraint saved_views_name_check on saved_views is 'must be 1 to 100 visible characters without spaces at its ends';
 comment on constraint saved_views_order_by_check on saved_views is 'must be at most 10 values of `orderBy`, such as `NAME_ASC`';
-comment on constraint saved_views_query_check on saved_views is 'must be 1 to 10000 characters, or null';
+comment on constraint saved_views_query_check on saved_views is 'must be 1 to 4000 characters, or null';
 
 comment on constraint saved_views_role_id_fkey on saved_views is '@forwardBehavior +singularRelation:resource:single
 @forwardFollows parent
@@ -6325,6 +6327,8 @@ begin
   delete from search_watches w where w.user_id = v_user.id;
   delete from calendar_feeds f where f.user_id = v_user.id;
   delete from saved_views v where v.user_id = v_user.id and v.role_id is null;
+  -- Those who hold the role keep the others.
+  update saved_views v set user_id = current_user_id() where v.user_id = v_user.id;
   delete from ai_conversations c where c.user_id = v_user.id;
   -- Files that were not sent belong to no conversation.
   delete from ai_attachments a where a.user_id = v_user.id;
@@ -6351,7 +6355,7 @@ grant execute on function anonymise_user(uuid) to office_api;
 comment on function anonymise_user(uuid) is '@guard login users.update
 @action bad unless is_active
 @argument user_id An inactive user.
-Permanently erases the personal data of a former user: name, e-mail address, picture, time zone, language, the types of absences and the names of API tokens, the conversations with the assistant and files for it, notifications, search watches, calendar feeds and views that are not shared, and the values in the audit log. Requested absences and coming bookings are cancelled. Campaigns, bookings and decisions stay, attributed to a former user. The user can no longer be activated.';
+Permanently erases the personal data of a former user: name, e-mail address, picture, time zone, language, the types of absences and the names of API tokens, the conversations with the assistant and files for it, notifications, search watches, calendar feeds and saved views, and the values in the audit log. Requested absences and coming bookings are cancelled. Campaigns, bookings and decisions stay, attributed to a former user; views that are shared with a role become yours. The user can no longer be activated.';
 
 CREATE OR REPLACE FUNCTION answer_ai_approval(conversation_id text, id uuid, approved boolean)
  RETURNS ai_approvals
@@ -14761,24 +14765,33 @@ CREATE OR REPLACE FUNCTION require_handover_limit(from_user_id uuid, to_user_id 
  STABLE
 AS $function$
 declare
-  v_given bigint;
-  v_own bigint;
+  v_kind record;
   v_excess bigint;
 begin
-  select count(*) filter (where w.user_id = require_handover_limit.from_user_id),
-    count(*) filter (where w.user_id = require_handover_limit.to_user_id)
-  into v_given, v_own
-  from search_watches w where w.user_id in (require_handover_limit.from_user_id, require_handover_limit.to_user_id);
-  v_excess := v_given + v_own - search_watch_limit();
-  if v_given > 0 and v_excess > 0 then
-    perform fail('OF409', format(
-      '%s has %s search watches and %s has %s, and a person can have %s: one of them must delete %s first, or choose another person',
-      user_name(require_handover_limit.from_user_id), v_given, user_name(require_handover_limit.to_user_id), v_own, search_watch_limit(), v_excess),
-      '{"path": ["toUserId"]}');
-  end if;
+  for v_kind in
+    select 'search watch' as noun, 'es' as plural, search_watch_limit() as most,
+      count(*) filter (where w.user_id = require_handover_limit.from_user_id) as given,
+      count(*) filter (where w.user_id = require_handover_limit.to_user_id) as own
+    from search_watches w where w.user_id in (require_handover_limit.from_user_id, require_handover_limit.to_user_id)
+    union all
+    select 'shared view', 's', saved_view_limit(),
+      count(*) filter (where v.user_id = require_handover_limit.from_user_id and v.role_id is not null),
+      count(*) filter (where v.user_id = require_handover_limit.to_user_id)
+    from saved_views v where v.user_id in (require_handover_limit.from_user_id, require_handover_limit.to_user_id)
+  loop
+    v_excess := v_kind.given + v_kind.own - v_kind.most;
+    if v_kind.given > 0 and v_excess > 0 then
+      perform fail('OF409', format(
+        '%s has %s and %s has %s, and a person can have %s: one of them must delete %s first, or choose another person',
+        user_name(require_handover_limit.from_user_id),
+        v_kind.given || ' ' || v_kind.noun || case v_kind.given when 1 then '' else v_kind.plural end,
+        user_name(require_handover_limit.to_user_id), v_kind.own, v_kind.most, v_excess),
+        '{"path": ["toUserId"]}');
+    end if;
+  end loop;
 end;
 $function$;
-comment on function require_handover_limit(uuid,uuid) is 'Rejects a handover after which the new owner would have too many search watches. The caller has locked both users.';
+comment on function require_handover_limit(uuid,uuid) is 'Rejects a handover after which the new owner would have too many search watches or saved views. The caller has locked both users.';
 
 CREATE OR REPLACE FUNCTION require_login()
  RETURNS void
@@ -16035,6 +16048,17 @@ AS $function$
     from tables t, unnest(array['_900_append_only', '_900_no_truncate']) as g(name)
     where t.tags ? 'appendOnly' and not exists (
       select from pg_trigger p where p.tgrelid = t.oid and p.tgname = g.name and p.tgenabled in ('O', 'A'))
+  union all
+  select 'table ' || t.name || ': has the tags @appendOnly and `@mutations ' || (t.tags ->> 'mutations') || '`; its rows are only created'
+    from tables t where t.tags ? 'appendOnly' and t.tags ->> 'mutations' ~ '\y(update|delete)\y'
+  union all
+  select 'table ' || t.name || ': has `@mutations create`, and its column id has no default; add `default uuidv7()`'
+    from tables t join pg_attribute a on a.attrelid = t.oid and a.attname = 'id'
+    where t.tags ->> 'mutations' ~ '\ycreate\y' and a.atttypid = 'uuid'::regtype and not a.atthasdef
+  union all
+  -- Queries of the other table show, change and delete the rows under its own policies, and record nothing.
+  select 'table ' || t.name || ': inherits from ' || i.inhparent::regclass || '; write a table of its own, with a reference if the rows belong together'
+    from tables t join pg_inherits i on i.inhrelid = t.oid join pg_class p on p.oid = i.inhparent where p.relkind = 'r'
   union all
   select * from function_violations()
   union all
@@ -17714,6 +17738,21 @@ AS $function$
       left join pg_class r on r.oid = k.confrelid
     where t.tag = 'owner' and t.is_valid and r.relname is distinct from o.referenced
   union all
+  select t.what || ': the tag @owner names ' || a.attname || ', ' || case
+      when a.attgenerated <> '' then 'a generated column; a row belongs to its caller, so write a plain column'
+      when a.atthasdef then 'which has a default; a row belongs to its caller, so drop the default'
+      when a.atttypid <> 'uuid'::regtype then 'which is ' || format_type(a.atttypid, null) || '; it needs the type uuid'
+      when c.tags ? 'secret' then 'which has the tag @secret; callers see whose rows they have, so remove one of them'
+      else 'whose values the audit log must have under its own name; remove the tag @auditName and the `except` of @audit' end
+    from checked t
+      cross join lateral regexp_split_to_table(t.value, '[\s,]+') as o(name)
+      join pg_attribute a on a.attrelid = t.relation and a.attname = o.name,
+      lateral comment_tags(col_description(a.attrelid, a.attnum)) as c(tags)
+    where t.tag = 'owner' and t.is_valid
+      and exists (select from pg_constraint k where k.conrelid = a.attrelid and k.contype = 'f' and k.conkey = array[a.attnum]) and (
+      a.atthasdef or a.atttypid <> 'uuid'::regtype or c.tags ?| array['secret', 'auditName']
+      or a.attname = any (regexp_split_to_array(substring(table_tags(t.relation) ->> 'audit' from '\yexcept\s+(.+)$'), '[\s,]+')))
+  union all
   select t.what || ': the tag @' || t.tag || case t.tag when 'widget' then ' ' || t.value else '' end || ' is for numbers, and the column is '
       || format_type(a.atttypid, null)
     from checked t
@@ -18653,16 +18692,22 @@ begin
       perform fail('OF409', format('You have %s saved views: delete one first', saved_view_limit()));
     end if;
   end if;
-  -- Everybody with the role sees the view, so sharing it is a decision about the role.
-  if new.role_id is not null and (tg_op = 'INSERT' or new.role_id is distinct from old.role_id)
-    and current_user_id() is not null and not has_permission('roles.update') then
+  -- Everybody with the role sees the view, so sharing it and what it shows are decisions about the role.
+  if new.role_id is null or is_restoring() or current_user_id() is null or has_permission('roles.update') then
+    return new;
+  end if;
+  if tg_op = 'INSERT' or new.role_id is distinct from old.role_id then
     perform fail('OF403', 'To share a view with a role, you need the permission roles.update',
       '{"path": ["input", "roleId"], "requiredPermission": "roles.update"}');
+  elsif (new.name, new.query, new.order_by, new.columns, new.position)
+    is distinct from (old.name, old.query, old.order_by, old.columns, old.position) then
+    perform fail('OF403', 'To change a view that is shared with a role, you need the permission roles.update',
+      '{"path": ["id"], "requiredPermission": "roles.update"}');
   end if;
   return new;
 end;
 $function$;
-comment on function tg_saved_views__check() is 'Limits the views of a user, and who shares them.';
+comment on function tg_saved_views__check() is 'Limits the views of a user, and who shares them and changes shared ones.';
 
 CREATE OR REPLACE FUNCTION tg_search_watches__restore()
  RETURNS trigger
@@ -19867,8 +19912,10 @@ AS $function$
     where v.is_shown and m[1]::oid between 1 and 16383
   ),
   bases as materialized (
-    select distinct r.view, r.base, r.base::regclass::text as name, table_tags(r.base) as tags, c.relnamespace = current_schema()::regnamespace as is_own
-    from reads r join pg_class c on c.oid = r.base
+    select distinct r.view, r.base, r.base::regclass::text as name,
+      -- `@read login` asks for a login and for no permission.
+      t.tags || case when t.tags ->> 'read' = 'login' then '{"read": "", "login": ""}' else '{}'::jsonb end as tags, c.relnamespace = current_schema()::regnamespace as is_own
+    from reads r join pg_class c on c.oid = r.base, lateral (select table_tags(r.base)) as t(tags)
   ),
   asked as materialized (
     select v.oid as view,
@@ -19884,9 +19931,9 @@ AS $function$
   further as materialized (
     select v.oid as view, string_agg('`' || k || '`', ', ' order by k) as keys
     from views v join asked a on a.view = v.oid, lateral (
-      select keys_in(v.tags ->> 'read') except select unnest(a.keys)
+      select keys_in(nullif(v.tags ->> 'read', 'login')) except select unnest(a.keys)
       union all select '@session' where v.tags ? 'session' and not a.session
-      union all select '@login' where v.tags ? 'login' and not (a.login or a.session)) as f(k)
+      union all select '@login' where (v.tags ? 'login' or v.tags ->> 'read' = 'login') and not (a.login or a.session)) as f(k)
     group by v.oid
   ),
   foreign_keys as materialized (
@@ -19950,7 +19997,7 @@ AS $function$
     where v.is_shown and a.session and not v.tags ? 'session'
   union all
   select 'view ' || v.name || ': reads a table with the tag @login; add `@login`' from views v join asked a on a.view = v.oid
-    where v.is_shown and a.login and not v.tags ?| array['login', 'session']
+    where v.is_shown and a.login and not v.tags ?| array['login', 'session'] and v.tags ->> 'read' is distinct from 'login'
   union all
   select 'view ' || v.name || ': shows rows of ' || string_agg(b.name, ', ' order by b.name) || ', whose reads are recorded; add the tag `@auditReads`'
     from views v join bases b on b.view = v.oid where v.is_shown and b.tags ? 'auditReads' and not v.tags ? 'auditReads' group by v.name

@@ -205,6 +205,21 @@ create or replace function tag_violations() returns setof text as $$
       left join pg_class r on r.oid = k.confrelid
     where t.tag = 'owner' and t.is_valid and r.relname is distinct from o.referenced
   union all
+  select t.what || ': the tag @owner names ' || a.attname || ', ' || case
+      when a.attgenerated <> '' then 'a generated column; a row belongs to its caller, so write a plain column'
+      when a.atthasdef then 'which has a default; a row belongs to its caller, so drop the default'
+      when a.atttypid <> 'uuid'::regtype then 'which is ' || format_type(a.atttypid, null) || '; it needs the type uuid'
+      when c.tags ? 'secret' then 'which has the tag @secret; callers see whose rows they have, so remove one of them'
+      else 'whose values the audit log must have under its own name; remove the tag @auditName and the `except` of @audit' end
+    from checked t
+      cross join lateral regexp_split_to_table(t.value, '[\s,]+') as o(name)
+      join pg_attribute a on a.attrelid = t.relation and a.attname = o.name,
+      lateral comment_tags(col_description(a.attrelid, a.attnum)) as c(tags)
+    where t.tag = 'owner' and t.is_valid
+      and exists (select from pg_constraint k where k.conrelid = a.attrelid and k.contype = 'f' and k.conkey = array[a.attnum]) and (
+      a.atthasdef or a.atttypid <> 'uuid'::regtype or c.tags ?| array['secret', 'auditName']
+      or a.attname = any (regexp_split_to_array(substring(table_tags(t.relation) ->> 'audit' from '\yexcept\s+(.+)$'), '[\s,]+')))
+  union all
   select t.what || ': the tag @' || t.tag || case t.tag when 'widget' then ' ' || t.value else '' end || ' is for numbers, and the column is '
       || format_type(a.atttypid, null)
     from checked t

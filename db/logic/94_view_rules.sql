@@ -24,8 +24,10 @@ create or replace function view_violations() returns setof text as $$
     where v.is_shown and m[1]::oid between 1 and 16383
   ),
   bases as materialized (
-    select distinct r.view, r.base, r.base::regclass::text as name, table_tags(r.base) as tags, c.relnamespace = current_schema()::regnamespace as is_own
-    from reads r join pg_class c on c.oid = r.base
+    select distinct r.view, r.base, r.base::regclass::text as name,
+      -- `@read login` asks for a login and for no permission.
+      t.tags || case when t.tags ->> 'read' = 'login' then '{"read": "", "login": ""}' else '{}'::jsonb end as tags, c.relnamespace = current_schema()::regnamespace as is_own
+    from reads r join pg_class c on c.oid = r.base, lateral (select table_tags(r.base)) as t(tags)
   ),
   asked as materialized (
     select v.oid as view,
@@ -41,9 +43,9 @@ create or replace function view_violations() returns setof text as $$
   further as materialized (
     select v.oid as view, string_agg('`' || k || '`', ', ' order by k) as keys
     from views v join asked a on a.view = v.oid, lateral (
-      select keys_in(v.tags ->> 'read') except select unnest(a.keys)
+      select keys_in(nullif(v.tags ->> 'read', 'login')) except select unnest(a.keys)
       union all select '@session' where v.tags ? 'session' and not a.session
-      union all select '@login' where v.tags ? 'login' and not (a.login or a.session)) as f(k)
+      union all select '@login' where (v.tags ? 'login' or v.tags ->> 'read' = 'login') and not (a.login or a.session)) as f(k)
     group by v.oid
   ),
   foreign_keys as materialized (
@@ -107,7 +109,7 @@ create or replace function view_violations() returns setof text as $$
     where v.is_shown and a.session and not v.tags ? 'session'
   union all
   select 'view ' || v.name || ': reads a table with the tag @login; add `@login`' from views v join asked a on a.view = v.oid
-    where v.is_shown and a.login and not v.tags ?| array['login', 'session']
+    where v.is_shown and a.login and not v.tags ?| array['login', 'session'] and v.tags ->> 'read' is distinct from 'login'
   union all
   select 'view ' || v.name || ': shows rows of ' || string_agg(b.name, ', ' order by b.name) || ', whose reads are recorded; add the tag `@auditReads`'
     from views v join bases b on b.view = v.oid where v.is_shown and b.tags ? 'auditReads' and not v.tags ? 'auditReads' group by v.name

@@ -280,6 +280,17 @@ create or replace function schema_violations() returns setof text as $$
     where t.tags ? 'appendOnly' and not exists (
       select from pg_trigger p where p.tgrelid = t.oid and p.tgname = g.name and p.tgenabled in ('O', 'A'))
   union all
+  select 'table ' || t.name || ': has the tags @appendOnly and `@mutations ' || (t.tags ->> 'mutations') || '`; its rows are only created'
+    from tables t where t.tags ? 'appendOnly' and t.tags ->> 'mutations' ~ '\y(update|delete)\y'
+  union all
+  select 'table ' || t.name || ': has `@mutations create`, and its column id has no default; add `default uuidv7()`'
+    from tables t join pg_attribute a on a.attrelid = t.oid and a.attname = 'id'
+    where t.tags ->> 'mutations' ~ '\ycreate\y' and a.atttypid = 'uuid'::regtype and not a.atthasdef
+  union all
+  -- Queries of the other table show, change and delete the rows under its own policies, and record nothing.
+  select 'table ' || t.name || ': inherits from ' || i.inhparent::regclass || '; write a table of its own, with a reference if the rows belong together'
+    from tables t join pg_inherits i on i.inhrelid = t.oid join pg_class p on p.oid = i.inhparent where p.relkind = 'r'
+  union all
   select * from function_violations()
   union all
   -- The rule about tags reports the keys of the policies that they create.

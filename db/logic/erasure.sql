@@ -220,6 +220,8 @@ begin
   delete from search_watches w where w.user_id = v_user.id;
   delete from calendar_feeds f where f.user_id = v_user.id;
   delete from saved_views v where v.user_id = v_user.id and v.role_id is null;
+  -- Those who hold the role keep the others.
+  update saved_views v set user_id = current_user_id() where v.user_id = v_user.id;
   delete from ai_conversations c where c.user_id = v_user.id;
   -- Files that were not sent belong to no conversation.
   delete from ai_attachments a where a.user_id = v_user.id;
@@ -244,7 +246,7 @@ $$ language plpgsql volatile security definer set search_path from current;
 comment on function anonymise_user is '@guard login users.update
 @action bad unless is_active
 @argument user_id An inactive user.
-Permanently erases the personal data of a former user: name, e-mail address, picture, time zone, language, the types of absences and the names of API tokens, the conversations with the assistant and files for it, notifications, search watches, calendar feeds and views that are not shared, and the values in the audit log. Requested absences and coming bookings are cancelled. Campaigns, bookings and decisions stay, attributed to a former user. The user can no longer be activated.';
+Permanently erases the personal data of a former user: name, e-mail address, picture, time zone, language, the types of absences and the names of API tokens, the conversations with the assistant and files for it, notifications, search watches, calendar feeds and saved views, and the values in the audit log. Requested absences and coming bookings are cancelled. Campaigns, bookings and decisions stay, attributed to a former user; views that are shared with a role become yours. The user can no longer be activated.';
 grant execute on function anonymise_customer, anonymise_user to office_api;
 
 -- Recorded in the log itself, so that nobody can hide a change by a made-up erasure.

@@ -41,25 +41,34 @@ grant execute on function logout_everywhere to office_api;
 
 create or replace function require_handover_limit(from_user_id uuid, to_user_id uuid) returns void as $$
 declare
-  v_given bigint;
-  v_own bigint;
+  v_kind record;
   v_excess bigint;
 begin
-  select count(*) filter (where w.user_id = require_handover_limit.from_user_id),
-    count(*) filter (where w.user_id = require_handover_limit.to_user_id)
-  into v_given, v_own
-  from search_watches w where w.user_id in (require_handover_limit.from_user_id, require_handover_limit.to_user_id);
-  v_excess := v_given + v_own - search_watch_limit();
-  if v_given > 0 and v_excess > 0 then
-    perform fail('OF409', format(
-      '%s has %s search watches and %s has %s, and a person can have %s: one of them must delete %s first, or choose another person',
-      user_name(require_handover_limit.from_user_id), v_given, user_name(require_handover_limit.to_user_id), v_own, search_watch_limit(), v_excess),
-      '{"path": ["toUserId"]}');
-  end if;
+  for v_kind in
+    select 'search watch' as noun, 'es' as plural, search_watch_limit() as most,
+      count(*) filter (where w.user_id = require_handover_limit.from_user_id) as given,
+      count(*) filter (where w.user_id = require_handover_limit.to_user_id) as own
+    from search_watches w where w.user_id in (require_handover_limit.from_user_id, require_handover_limit.to_user_id)
+    union all
+    select 'shared view', 's', saved_view_limit(),
+      count(*) filter (where v.user_id = require_handover_limit.from_user_id and v.role_id is not null),
+      count(*) filter (where v.user_id = require_handover_limit.to_user_id)
+    from saved_views v where v.user_id in (require_handover_limit.from_user_id, require_handover_limit.to_user_id)
+  loop
+    v_excess := v_kind.given + v_kind.own - v_kind.most;
+    if v_kind.given > 0 and v_excess > 0 then
+      perform fail('OF409', format(
+        '%s has %s and %s has %s, and a person can have %s: one of them must delete %s first, or choose another person',
+        user_name(require_handover_limit.from_user_id),
+        v_kind.given || ' ' || v_kind.noun || case v_kind.given when 1 then '' else v_kind.plural end,
+        user_name(require_handover_limit.to_user_id), v_kind.own, v_kind.most, v_excess),
+        '{"path": ["toUserId"]}');
+    end if;
+  end loop;
 end;
 $$ language plpgsql stable;
 comment on function require_handover_limit is
-  'Rejects a handover after which the new owner would have too many search watches. The caller has locked both users.';
+  'Rejects a handover after which the new owner would have too many search watches or saved views. The caller has locked both users.';
 
 create or replace function handed_watch_problem(watch search_watches, to_user_id uuid) returns text as $$
   select 'The handover paused it, because you lack the permission '

@@ -12,16 +12,22 @@ begin
       perform fail('OF409', format('You have %s saved views: delete one first', saved_view_limit()));
     end if;
   end if;
-  -- Everybody with the role sees the view, so sharing it is a decision about the role.
-  if new.role_id is not null and (tg_op = 'INSERT' or new.role_id is distinct from old.role_id)
-    and current_user_id() is not null and not has_permission('roles.update') then
+  -- Everybody with the role sees the view, so sharing it and what it shows are decisions about the role.
+  if new.role_id is null or is_restoring() or current_user_id() is null or has_permission('roles.update') then
+    return new;
+  end if;
+  if tg_op = 'INSERT' or new.role_id is distinct from old.role_id then
     perform fail('OF403', 'To share a view with a role, you need the permission roles.update',
       '{"path": ["input", "roleId"], "requiredPermission": "roles.update"}');
+  elsif (new.name, new.query, new.order_by, new.columns, new.position)
+    is distinct from (old.name, old.query, old.order_by, old.columns, old.position) then
+    perform fail('OF403', 'To change a view that is shared with a role, you need the permission roles.update',
+      '{"path": ["id"], "requiredPermission": "roles.update"}');
   end if;
   return new;
 end;
 $$ language plpgsql volatile security definer set search_path from current;
-comment on function tg_saved_views__check is 'Limits the views of a user, and who shares them.';
+comment on function tg_saved_views__check is 'Limits the views of a user, and who shares them and changes shared ones.';
 select ensure_trigger('saved_views', '_200_check',
   'before insert or update on %TABLE% for each row execute function tg_saved_views__check()');
 

@@ -444,7 +444,7 @@ create table saved_views (
   updated_at timestamptz not null default now(),
   constraint saved_views_name_check check (is_label(name, 100)),
   constraint saved_views_entity_check check (entity ~ '^[a-z][A-Za-z0-9]*$' and char_length(entity) <= 100),
-  constraint saved_views_query_check check (char_length(query) between 1 and 10000),
+  constraint saved_views_query_check check (char_length(query) between 1 and 4000),
   constraint saved_views_order_by_check check (
     cardinality(order_by) <= 10 and array_to_string(order_by, '') ~ '^[A-Z0-9_]*$' and octet_length(array_to_string(order_by, '')) <= 1000
   ),
@@ -473,6 +473,7 @@ comment on column saved_views.user_id is '@list off
 The user who created the view, or to whom it was handed over.';
 comment on column saved_views.name is '@search word
 @list 1
+@personal user_id
 The name of the view.';
 comment on column saved_views.entity is '@mutations create
 @list 2
@@ -480,6 +481,7 @@ comment on column saved_views.entity is '@mutations create
 @title List
 The name of the list, such as `products`.';
 comment on column saved_views.query is '@list 3
+@personal user_id
 @widget long
 @section What it shows
 The search, as in the argument `query` of that list; null for all rows.';
@@ -498,7 +500,7 @@ The place among the views of the list: the lowest comes first, and equal ones ar
 comment on constraint saved_views_name_check on saved_views is
   'must be 1 to 100 visible characters without spaces at its ends';
 comment on constraint saved_views_entity_check on saved_views is 'must be the name of a list, such as `products`';
-comment on constraint saved_views_query_check on saved_views is 'must be 1 to 10000 characters, or null';
+comment on constraint saved_views_query_check on saved_views is 'must be 1 to 4000 characters, or null';
 comment on constraint saved_views_order_by_check on saved_views is 'must be at most 10 values of `orderBy`, such as `NAME_ASC`';
 comment on constraint saved_views_columns_check on saved_views is 'must be at most 200 names of fields, such as `name`';
 comment on constraint saved_views_role_id_fkey on saved_views is '@forwardBehavior +singularRelation:resource:single

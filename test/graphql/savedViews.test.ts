@@ -156,7 +156,7 @@ describe("saved views", () => {
   test.each([
     ["name", " Italy", "name must be 1 to 100 visible characters without spaces at its ends"],
     ["entity", "Wine types", "entity must be the name of a list, such as `products`"],
-    ["query", "", "query must be 1 to 10000 characters, or null"],
+    ["query", "", "query must be 1 to 4000 characters, or null"],
     [
       "orderBy",
       ["name desc"],
@@ -186,5 +186,101 @@ describe("saved views", () => {
     expect(answers.flatMap(({ errors }) => errors ?? []).map(({ message }) => message)).toEqual([
       "You have 200 saved views: delete one first",
     ]);
+  });
+
+  test("that are shared are changed only with roles.update, and made private without it", async () => {
+    const owner = await person();
+    const { id: roleId } = await roleOf(owner);
+    const [view] = await sql<{ id: string }>(
+      "insert into saved_views (user_id, name, entity, role_id) values ($1, 'Ours', 'products', $2) returning id",
+      [owner.userId, roleId],
+    );
+    const { id } = view!;
+    for (const input of [{ name: "Mine" }, { query: "country:Italy" }, { columns: ["name"] }])
+      expect(refusal(await change(id, input, owner))).toEqual({
+        code: "FORBIDDEN",
+        message:
+          "To change a view that is shared with a role, you need the permission roles.update",
+        path: ["id"],
+      });
+    expect((await change(id, { roleId: null, name: "Mine" }, owner)).errors).toBeUndefined();
+  });
+
+  test("are shared again when their role, or they, are restored", async () => {
+    const [owner, boss] = [await person(), await person(["roles.create", "roles.delete", "roles.read"])];
+    const [made] = await sql<{ id: string }>("insert into roles (name) values ($1) returning id", [
+      randomUUID(),
+    ]);
+    await sql(
+      "insert into saved_views (user_id, name, entity, role_id) values ($1, 'Ours', 'products', $2)",
+      [owner.userId, made!.id],
+    );
+    const restore = async (by: { token: string }) => {
+      const { deletions } = (await ask("{ deletions { auditLogId } }", {}, by)).data;
+      const { auditLogId } = deletions[0] as { auditLogId: string };
+      return ask("mutation ($id: ID!) { restore(auditLogId: $id) }", { id: auditLogId }, by);
+    };
+    const roleOfView = () =>
+      sql<{ id: string; role: string | null }>(
+        "select id, role_id as role from saved_views where user_id = $1",
+        [owner.userId],
+      );
+    await ask("mutation ($id: ID!) { deleteRole(id: $id) }", { id: made!.id }, boss);
+    expect((await roleOfView())[0]?.role).toBeNull();
+    expect((await restore(boss)).errors).toBeUndefined();
+    expect((await roleOfView())[0]?.role).toBe(made!.id);
+    await remove((await roleOfView())[0]!.id, owner);
+    expect((await restore(owner)).errors).toBeUndefined();
+    expect((await roleOfView())[0]?.role).toBe(made!.id);
+  });
+
+  test("of an erased user leave no text in the audit log; shared ones go to whoever erases", async () => {
+    const [former, boss] = [await person(), await person(["users.update", "users.read"])];
+    const { id: roleId } = await roleOf(boss);
+    const secret = randomUUID();
+    const mine = (await create({ name: secret, query: `name:"${secret}"` }, former)).data.view;
+    await sql(
+      "insert into saved_views (user_id, name, entity, role_id) values ($1, 'Ours', 'products', $2)",
+      [former.userId, roleId],
+    );
+    await sql("update users set is_active = false where id = $1", [former.userId]);
+    const erased = await ask(
+      "mutation ($id: ID!) { anonymiseUser(userId: $id) { id } }",
+      { id: former.userId },
+      boss,
+    );
+    expect(erased.errors).toBeUndefined();
+    const rows = await sql<{ text: string }>(
+      "select concat(before, after) as text from audit_log where entity_id = $1",
+      [mine.id],
+    );
+    expect(rows).toHaveLength(2);
+    expect(rows.filter(({ text }) => text.includes(secret))).toEqual([]);
+    expect(
+      await sql("select name, user_id as owner from saved_views where role_id = $1", [roleId]),
+    ).toEqual([{ name: "Ours", owner: boss.userId }]);
+  });
+
+  test("are not handed over beyond the limit", async () => {
+    const [from, to, boss] = [await person(), await person(), await person(["users.update"])];
+    const { id: roleId } = await roleOf(from);
+    await sql(
+      `insert into saved_views (user_id, name, entity, role_id)
+       select $1::uuid, n::text, 'products', null::uuid from generate_series(1, 200) n
+       union all select $2, 'Ours', 'products', $3`,
+      [to.userId, from.userId, roleId],
+    );
+    const answer = await ask(
+      "mutation ($from: ID!, $to: ID!) { handOver(fromUserId: $from, toUserId: $to) { views } }",
+      { from: from.userId, to: to.userId },
+      boss,
+    );
+    expect(refusal(answer)).toMatchObject({
+      code: "CONFLICT",
+      message: expect.stringMatching(
+        /has 1 shared view and .* has 200, and a person can have 200: one of them must delete 1 first/,
+      ) as unknown,
+      path: ["toUserId"],
+    });
   });
 });

@@ -72,6 +72,8 @@ export const engineViolations: ViolationCase[] = [
 @mutations create
 @audit PlantedDiary
 A diary.';
+      comment on column planted_diaries.title is 'Its title.';
+      select protect_table('planted_diaries');
       create policy planted_diaries_few on planted_diaries as restrictive for select to office_api using (title <> '');
       create function planted_titles(planted planted) returns text as $$ select 'none' $$ language sql stable;
       comment on function planted_titles is '@searchIndex searchable

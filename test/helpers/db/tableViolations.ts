@@ -137,6 +137,33 @@ export const tableViolations: ViolationCase[] = [
     ],
   })),
   {
+    what: "rows that are never changed and have a mutation to change them",
+    sql: retag(`${tags}@update products.update\n@mutations update\n@appendOnly\nA table.`),
+    violations: [
+      "table planted: has the tags @appendOnly and `@mutations update`; its rows are only created",
+    ],
+  },
+  {
+    what: "a mutation to create rows whose id nothing fills",
+    sql: `alter table planted alter column id drop default;
+      ${retag(`${tags}@create products.create\n@mutations create\nA table.`)}`,
+    violations: [
+      "table planted: has `@mutations create`, and its column id has no default; add `default uuidv7()`",
+    ],
+  },
+  {
+    what: "a table that inherits from another",
+    sql: `create table planted_kids (primary key (id)) inherits (planted);
+      create index planted_kids_product_id_idx on planted_kids (product_id);
+      comment on table planted_kids is '@read products.read\n@audit PlantedKid\nA table.';
+      comment on column planted_kids.note is 'A note.';
+      comment on constraint planted_note_check on planted_kids is 'must not be empty';
+      select protect_table('planted_kids')`,
+    violations: [
+      "table planted_kids: inherits from planted; write a table of its own, with a reference if the rows belong together",
+    ],
+  },
+  {
     what: "a column without a description",
     sql: "comment on column planted.note is null",
     violations: ["column planted.note: has no description; add `comment on column`"],

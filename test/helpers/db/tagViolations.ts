@@ -354,6 +354,50 @@ export const tagViolations: ViolationCase[] = [
     sql: `${onTable("@owner note\\n")}; select protect_table('planted')`,
     violations: ofTable("the tag @owner names note, which references nothing and not users"),
   },
+  ...(
+    [
+      [
+        "uuid default '0198f2c4-7b1e-7c3d-9a55-2f6d1c0b8e4a'",
+        "",
+        "which has a default; a row belongs to its caller, so drop the default",
+      ],
+      [
+        "uuid generated always as (product_id) stored",
+        "",
+        "a generated column; a row belongs to its caller, so write a plain column",
+      ],
+      [
+        "uuid",
+        "@secret\\n",
+        "which has the tag @secret; callers see whose rows they have, so remove one of them",
+      ],
+      [
+        "uuid",
+        "@auditName ownerId\\n",
+        "whose values the audit log must have under its own name; remove the tag @auditName and the `except` of @audit",
+      ],
+    ] as const
+  ).map(([type, tag, problem]) => ({
+    what: `an owner column ${type} ${tag}`,
+    sql: `alter table planted add column user_id ${type} references users on delete cascade;
+      create index planted_user_id_idx on planted (user_id);
+      comment on column planted.user_id is E'${tag}The owner.';
+      ${retag("@read products.read\\n@audit Planted\\n@owner user_id\\nA table.")}`,
+    violations: ofTable(`the tag @owner names user_id, ${problem}`),
+  })),
+  {
+    what: "an owner column of a domain, which the audit log leaves out",
+    sql: `create domain planted_person as uuid;
+      alter table planted add column user_id planted_person references users on delete cascade, add column token_id uuid references api_tokens on delete cascade;
+      create index planted_user_id_idx on planted (user_id);
+      create index planted_token_id_idx on planted (token_id);
+      ${retag("@read products.read\\n@audit Planted except token_id\\n@owner user_id token_id\\nA table.")}`,
+    violations: ofTable(
+      "the tag @owner names token_id, whose values the audit log must have under its own name; remove the tag @auditName and the `except` of @audit",
+    ).concat(
+      ofTable("the tag @owner names user_id, which is planted_person; it needs the type uuid"),
+    ),
+  },
   {
     what: "an audit type that another table has",
     sql: retag("@read products.read\\n@audit Reviewer\\nA table."),

@@ -32,6 +32,20 @@ export const validViews = [
     ),
   },
   {
+    what: "a view of a table for every login and another one",
+    sql: view({
+      tags: "@read products.read\\n@login\\n@auditReads\\n@primaryKey id\\n",
+      query: "select p.id, v.name as note from planted p join saved_views v on v.name = p.note",
+    }),
+  },
+  {
+    what: "a view of a table for every login",
+    sql: view({
+      tags: "@read login\\n@auditReads\\n@primaryKey id\\n",
+      query: "select id, name as note from saved_views",
+    }),
+  },
+  {
     what: "an internal view",
     sql: view({ tags: "@internal\\n", query: "select id, token_hash from sessions" }),
   },
