@@ -7734,7 +7734,7 @@ CREATE OR REPLACE FUNCTION comment_tags(comment text)
 AS $function$
   -- Most comments have no tags.
   select case when starts_with(comment, '@') then jsonb_object(string_to_array(
-      regexp_replace(substring(comment from '^@[^\n]*(?:\n@[^\n]*)*'), '^@(\w*)[ \t]*', e'\\1\n', 'gn'), e'\n')) - ''
+      regexp_replace(substring(comment from '^@[^\n]*(?:\n@[^\n]*)*'), '^@(\w*)[ \t]*(.*?)[ \t]*$', e'\\1\n\\2', 'gn'), e'\n')) - ''
     else '{}'::jsonb end
 $function$;
 comment on function comment_tags(text) is 'The smart tags of a comment as {name: value}.';
@@ -17634,7 +17634,7 @@ CREATE OR REPLACE FUNCTION tag_violations()
 AS $function$
   with lines as materialized (
     select o.kind, o.name, o.relation, o.object, o.attnum, l.line, coalesce(l.place <= h.size, false) as is_head, t.tag,
-      btrim(ltrim(substr(l.line, length(t.tag) + 2), e' \t')) as value
+      btrim(substr(l.line, length(t.tag) + 2), e' \t') as value
     from commented_objects() o,
       lateral cardinality(string_to_array(substring(o.comment from '^@[^\n]*(?:\n@[^\n]*)*'), e'\n')) as h(size),
       string_to_table(o.comment, e'\n') with ordinality as l(line, place),

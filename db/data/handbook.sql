@@ -32,7 +32,7 @@ opens the view; while it is open, the button has its name. When the list shows s
 `changed`: save the changes from the same menu, or choose the view again to drop them. Ctrl K finds views by name, and the
 address of a view can be sent to colleagues.
 
-Everybody has views of their own, at most 200. With `roles.update` you can share a view with a role (`Rename, share or delete …`): everybody who
+Everybody has views of their own, at most 200. With `roles.update` and `roles.read` you can share a view with a role (`Rename, share or delete …`): everybody who
 holds the role sees it in the menu, with your name beside it, and only you can change it. A view shows each person only the rows
 that their permissions show. When a column of a view no longer exists, the console says so and shows the rest.
 

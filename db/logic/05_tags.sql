@@ -4,7 +4,7 @@
 create or replace function comment_tags(comment text) returns jsonb as $$
   -- Most comments have no tags.
   select case when starts_with(comment, '@') then jsonb_object(string_to_array(
-      regexp_replace(substring(comment from '^@[^\n]*(?:\n@[^\n]*)*'), '^@(\w*)[ \t]*', e'\\1\n', 'gn'), e'\n')) - ''
+      regexp_replace(substring(comment from '^@[^\n]*(?:\n@[^\n]*)*'), '^@(\w*)[ \t]*(.*?)[ \t]*$', e'\\1\n\\2', 'gn'), e'\n')) - ''
     else '{}'::jsonb end
 $$ language sql immutable;
 comment on function comment_tags is 'The smart tags of a comment as {name: value}.';

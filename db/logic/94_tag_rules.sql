@@ -101,7 +101,7 @@ comment on function commented_objects is
 create or replace function tag_violations() returns setof text as $$
   with lines as materialized (
     select o.kind, o.name, o.relation, o.object, o.attnum, l.line, coalesce(l.place <= h.size, false) as is_head, t.tag,
-      btrim(ltrim(substr(l.line, length(t.tag) + 2), e' \t')) as value
+      btrim(substr(l.line, length(t.tag) + 2), e' \t') as value
     from commented_objects() o,
       lateral cardinality(string_to_array(substring(o.comment from '^@[^\n]*(?:\n@[^\n]*)*'), e'\n')) as h(size),
       string_to_table(o.comment, e'\n') with ordinality as l(line, place),

@@ -8,11 +8,12 @@ import { waitFor } from "../helpers/waitFor.ts";
 let browser: Browser;
 let service: Service;
 let token: string;
+let userId: string;
 
 beforeAll(async () => {
   [browser, service] = await Promise.all([launchBrowser(), startService()]);
   const { pool } = service.database;
-  ({ token } = await service.login([
+  ({ token, userId } = await service.login([
     ...["products.read", "products.update", "reviewers.read", "reviewers.create"],
     ...["exports.create", "users.read", "users.update", "absences.read", "absences.update"],
     ...["departments.read", "departments.update"],
@@ -168,6 +169,36 @@ describe("the selected rows of a list", () => {
       await page.getByText("Nothing matches this query").waitFor();
     });
     expect(await guests()).toBe(0);
+  });
+
+  test("that belong to others stay, and references to closed lists are not offered", async () => {
+    const { pool } = service.database;
+    await pool.query(
+      `with other as (insert into users (email, name) values ('other@example.com', 'Other') returning id)
+       insert into saved_views (user_id, name, entity, role_id)
+       select u.user_id, v.name, 'products', case v.name when 'C' then u.role_id end
+       from user_roles u, (values ('A'), ('B')) as v(name) where u.user_id = $1
+       union all select other.id, 'C', 'products', u.role_id from other, user_roles u where u.user_id = $1`,
+      [userId],
+    );
+    await journey(async ({ page, open }) => {
+      await open("/savedViews");
+      await selectFirst(page, 3);
+      await page.getByRole("button", { name: "Edit" }).click();
+      const form = page.getByRole("dialog", { name: "Edit 2 saved views" });
+      await form.getByRole("checkbox", { name: "Name" }).waitFor();
+      expect(await form.getByRole("checkbox", { name: "Shared with" }).count()).toBe(0);
+      await page.keyboard.press("Escape");
+      await form.waitFor({ state: "detached" });
+      await page.keyboard.press("Delete");
+      await page
+        .getByText("2 saved views will be deleted. Another is not yours and stays.")
+        .waitFor();
+      await page.getByRole("button", { name: "Close" }).click();
+      await page.getByText("2 saved views were deleted").waitFor();
+    });
+    const { rows } = await pool.query("select name from saved_views");
+    expect(rows).toEqual([{ name: "C" }]);
   });
 
   test("are exported instead of all rows that were found", async () => {
@@ -398,7 +429,7 @@ describe("the actions of the selected rows of a list", () => {
       expect(await menu.innerText()).not.toMatch(/^(Activate|Deactivate)/m);
     });
     const { rows } = await service.database.pool.query<{ name: string }>(
-      "select name from users where not is_active order by name",
+      "select name from users where not is_active and name <> 'Other' order by name",
     );
     expect(rows.map(({ name }) => name)).toEqual(["Ida", "Jon"]);
   });

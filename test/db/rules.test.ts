@@ -130,6 +130,14 @@ describe("The schema rules", () => {
     expect(await violationsAfter(`${validTable}; ${sql}`)).toEqual([]);
   });
 
+  test("accept tags with blanks at their ends", async () => {
+    const sql = `alter table planted add column user_id uuid references users on delete cascade;
+      create index planted_user_id_idx on planted (user_id);
+      comment on table planted is E'@read login \n@create login\t\n@mutations create \n@owner user_id  \n@audit Planted\nA table.';
+      select protect_table('planted')`;
+    expect(await violationsAfter(`${validTable}; ${sql}`)).toEqual([]);
+  });
+
   test.each([...validSearches, ...validViews])("accept $what", async ({ sql }) => {
     expect(await violationsAfter(`${validTable}; ${sql}`)).toEqual([]);
   });

@@ -207,7 +207,10 @@ describe("saved views", () => {
   });
 
   test("are shared again when their role, or they, are restored", async () => {
-    const [owner, boss] = [await person(), await person(["roles.create", "roles.delete", "roles.read"])];
+    const [owner, boss] = [
+      await person(),
+      await person(["roles.create", "roles.delete", "roles.read"]),
+    ];
     const [made] = await sql<{ id: string }>("insert into roles (name) values ($1) returning id", [
       randomUUID(),
     ]);

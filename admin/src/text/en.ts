@@ -50,7 +50,8 @@ export const en = {
     back: "The server is back.",
     slow: "The server or the network is slow. Your request is still under way.",
     unread: (count: number) => `${count} unread`,
-    selected: (count: number) => (count === 1 ? "1 row selected" : `${formatNumber(count)} rows selected`),
+    selected: (count: number) =>
+      count === 1 ? "1 row selected" : `${formatNumber(count)} rows selected`,
   },
   login: {
     with: (provider: string) => `Continue with ${provider}`,
@@ -176,7 +177,10 @@ export const en = {
         : `${count} fields were changed and not saved.`,
     saveAndLeave: "Save",
     delete: "Delete",
-    deleting: (name: string) => `${name} will be deleted`,
+    deleting: (name: string, kept: number) =>
+      kept === 0
+        ? `${name} will be deleted`
+        : `${name} will be deleted. ${kept === 1 ? "Another is not yours and stays." : `${formatNumber(kept)} others are not yours and stay.`}`,
     undo: "Undo",
     deleteFailed: (name: string) => `${name} was not deleted`,
     kept: (name: string, count: number) => `${name} ${count === 1 ? "was" : "were"} kept`,

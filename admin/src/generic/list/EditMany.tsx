@@ -6,6 +6,7 @@ import { ApiError, isUnauthenticated } from "../../api/errors.ts";
 import { refetchRows } from "../../api/refetchRows.ts";
 import { useAskOnce } from "../../api/useAskOnce.ts";
 import type { Entity } from "../../meta/entities.ts";
+import { useEntities } from "../../meta/EntitiesContext.ts";
 import { en } from "../../text/en.ts";
 import { enRecord } from "../../text/enRecord.ts";
 import { QuestionDialog } from "../../ui/QuestionDialog.tsx";
@@ -30,7 +31,10 @@ interface Checked {
 
 /** The form that gives many rows the same values by one request, after a dry run and a question. */
 export function EditMany({ entity, rows, onClose, onDone }: EditManyProps): ReactNode {
-  const form = useChosenFields(useMemo(() => changeableFields(entity), [entity]));
+  const entities = useEntities();
+  const form = useChosenFields(
+    useMemo(() => changeableFields(entities, entity), [entities, entity]),
+  );
   const [problem, setProblem] = useState<string | null>(null);
   const [checked, setChecked] = useState<Checked | null>(null);
   const askOnce = useAskOnce();

@@ -71,8 +71,8 @@ function EditForm({ entity, loaded, onClose, onDone }: EditFormProps): ReactNode
   const [done, setDone] = useState(0);
   const askOnce = useAskOnce();
   const offered = useMemo(
-    () => (rows.length === 0 ? [] : changeableFields(entity)),
-    [entity, rows.length],
+    () => (rows.length === 0 ? [] : changeableFields(entities, entity)),
+    [entities, entity, rows.length],
   );
   const form = useChosenFields(offered, (field) => commonValue(field, rows));
   const { fields } = form;

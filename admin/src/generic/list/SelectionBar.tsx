@@ -44,10 +44,10 @@ export function SelectionBar({ entity, rows, all, onEnd }: SelectionBarProps): R
 
   const many = manyRowsOf(entity, rows, all);
   const manyToEdit = entity.canUpdate?.bulk == null ? null : many;
-  const manyToDelete = entity.canDelete?.bulk == null ? null : many;
-  const mayDelete =
-    (rows.length > 0 || manyToDelete !== null) &&
-    rows.every((row) => entities.mutationOfRow(entity.canDelete, row) !== null);
+  // Those of others stay.
+  const deletable = rows.filter((row) => entities.mutationOfRow(entity.canDelete, row) !== null);
+  const manyToDelete = entity.canDelete?.bulk == null ? null : manyRowsOf(entity, deletable, all);
+  const mayDelete = deletable.length > 0 || manyToDelete !== null;
   const mayEdit =
     entity.canUpdate !== null &&
     (rows.length > 0 || manyToEdit !== null) &&
@@ -72,12 +72,15 @@ export function SelectionBar({ entity, rows, all, onEnd }: SelectionBarProps): R
       setDeletionAsked(true);
       return;
     }
-    const [only] = rows;
+    const [only] = deletable;
     deleteLater({
       entity,
-      rows,
+      rows: deletable,
+      kept: rows.length - deletable.length,
       name:
-        rows.length === 1 && only ? rowName(entity, only) : en.list.counted(rows.length, entity),
+        deletable.length === 1 && only
+          ? rowName(entity, only)
+          : en.list.counted(deletable.length, entity),
       entities,
       onShow: ({ id }, { field }) =>
         void navigate({

@@ -1,5 +1,5 @@
 import { useState } from "react";
-import type { Entity, EntityField } from "../../meta/entities.ts";
+import type { Entities, Entity, EntityField } from "../../meta/entities.ts";
 import { enRecord } from "../../text/enRecord.ts";
 import { focusFirstError, partialInputs } from "../record/fieldEditors.ts";
 import { type FormValue, type FormValues, addInputValue, defaultValues } from "../record/values.ts";
@@ -58,12 +58,13 @@ export function useChosenFields(
   };
 }
 
-/** The fields that rows can be given. */
-export function changeableFields({ fields }: Entity): EntityField[] {
+/** The fields that rows can be given: of references, those to rows among which the user can choose. */
+export function changeableFields(entities: Entities, { fields }: Entity): EntityField[] {
   return fields
-    .filter(
-      ({ onUpdate, isInputOnly, reference }) =>
-        onUpdate !== "NO" && (!isInputOnly || reference !== null),
+    .filter(({ onUpdate, isInputOnly, reference }) =>
+      reference === null
+        ? onUpdate !== "NO" && !isInputOnly
+        : onUpdate !== "NO" && entities.get(reference.entity) !== undefined,
     )
     .map((field) => ({ ...field, onCreate: field.onUpdate, section: null }));
 }

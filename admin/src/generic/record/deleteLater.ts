@@ -17,6 +17,8 @@ const undoMs = 6_000;
 interface Deletion {
   entity: Entity;
   rows: readonly Row[];
+  /** The number of further rows that the user has selected and may not delete. */
+  kept?: number;
   /** The row, or the number of rows, in messages. */
   name: string;
   entities: Entities;
@@ -33,7 +35,7 @@ const pendingDeletions = new Set<Deletion>();
 export function deleteLater(deletion: Deletion): void {
   pendingDeletions.add(deletion);
   mark(deletion, true);
-  showToast(en.record.deleting(deletion.name), {
+  showToast(en.record.deleting(deletion.name, deletion.kept ?? 0), {
     ms: undoMs,
     action: { label: en.record.undo, isUndo: true, run: () => cancelDeletion(deletion) },
     onEnd: () => void executeDeletion(deletion),
