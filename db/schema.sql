@@ -19106,14 +19106,14 @@ CREATE OR REPLACE FUNCTION unread_rows(other regclass, collection regclass)
  STABLE SECURITY DEFINER
  SET search_path TO (tenant), 'extensions', 'pg_temp'
 AS $function$
-  with tags as (select table_tags(unread_rows.other) as other, table_tags(unread_rows.collection) as own)
+  with compared as (select table_tags(unread_rows.other) as other, table_tags(unread_rows.collection) as own)
   select k, 'need not ' || case k when 'login' then 'be logged in' else 'hold ' || k end
-  from tags, regexp_split_to_table(coalesce(nullif(btrim(tags.other ->> 'read'), ''), 'any permission'), '[\s,]+') as k
+  from compared, regexp_split_to_table(coalesce(nullif(btrim(compared.other ->> 'read'), ''), 'any permission'), '[\s,]+') as k
   union all
-  select null, 'see also those of other owners (the tag @owner)' from tags where tags.other ? 'owner'
+  select null, 'see also those of other owners (the tag @owner)' from compared where compared.other ? 'owner'
   union all
-  select null, 'may use a scoped API token (the tag @' || t || ')' from tags, unnest(array['login', 'session']) as t
-  where tags.other ? t and not tags.own ?| array['login', 'session']
+  select null, 'may use a scoped API token (the tag @' || t || ')' from compared, unnest(array['login', 'session']) as t
+  where compared.other ? t and not compared.own ?| array['login', 'session']
   union all
   select null, 'see also those that the restrictive policy ' || p.polname || ' hides'
   from pg_policy p where p.polrelid = unread_rows.other and not p.polpermissive and p.polcmd in ('r', '*')
