@@ -33,7 +33,7 @@ opens the view; while it is open, the button has its name. When the list shows s
 address of a view can be sent to colleagues.
 
 Everybody has views of their own, at most 200. With `roles.update` and `roles.read` you can share a view with a role (`Rename, share or delete …`): everybody who
-holds the role sees it in the menu, with your name beside it, and only you can change it. A view shows each person only the rows
+holds the role sees it in the menu, with your name beside it, and only you can change it, as long as you have `roles.update`. A view shows each person only the rows
 that their permissions show. When a column of a view no longer exists, the console says so and shows the rest.
 
 ## Reports
@@ -1530,7 +1530,8 @@ Where somebody has changed the row since, nothing changes. The answer is `CONFLI
 changed. Decisions about rows that people edit, such as `approveAbsence`, take `ifVersion` too.
 
 To give many rows the same values, name them by `query` or by `ids`, up to 5,000 in one operation. All are changed or
-none; `extensions.row` of an error has the id and the name of the row that cannot be changed. Try it with `dryRun` first:
+none; `extensions.row` of an error has the id and the name of the row that cannot be changed. An operation has at most three
+such fields. Try it with `dryRun` first:
 
 ```graphql
 mutation {

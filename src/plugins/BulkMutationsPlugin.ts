@@ -28,6 +28,14 @@ import {
 
 type Verb = "update" | "delete";
 
+const descriptions: Record<Verb, (one: string) => string> = {
+  update: (one) => `Gives many rows the same values, as \`${one}\` does one row`,
+  delete: (one) => `Deletes many rows, as \`${one}\` does one row`,
+};
+
+/** A row that is changed costs as much as ten that are read: its triggers, its indexes and its row in the audit log. */
+const cost = 10 * mostBulkRows;
+
 interface Wanted {
   ids: string[] | null | undefined;
   query: string | null | undefined;
@@ -78,8 +86,9 @@ export const BulkMutationsPlugin: GraphileConfig.Plugin = {
                   ) as GraphQLInputObjectType)
                 : null;
             added[name] = context.fieldWithHooks({ fieldName: name, guard }, () => ({
-              description: `${verb === "update" ? `Gives many rows the same values, as \`${one}\` does one row` : `Deletes many rows, as \`${one}\` does one row`}: all or none of them, at most ${mostBulkRows}. If a row cannot be ${verb === "update" ? "changed" : "deleted"}, \`extensions.row\` of the error has its id and name.`,
+              description: `${descriptions[verb](one)}, all or none of them, at most ${mostBulkRows}. If a row is rejected, \`extensions.row\` of the error has its id and name.`,
               ...deprecation(tags),
+              extensions: { cost },
               type: new GraphQLNonNull(
                 build.getOutputTypeByName(bulkResultType) as GraphQLObjectType,
               ),

@@ -235,6 +235,27 @@ describe("many rows are refused", () => {
     expect(answer.data.result).toEqual({ matched: 5_000, changed: 5_000, unchanged: 0 });
   });
 
+  test("in more than three fields of one operation", async () => {
+    const { query } = await makeWines(1);
+    const fields = Array.from(
+      { length: 4 },
+      (_, index) =>
+        `f${index}: updateProducts(query: $query, input: {country: "Peru"}) { changed }`,
+    );
+    const send = (count: number) =>
+      service.ask(`mutation ($query: String) { ${fields.slice(0, count).join(" ")} }`, {
+        token: staff.token,
+        variables: { query },
+      });
+    expect((await send(3)).errors).toBeUndefined();
+    expect((await send(4)).errors?.[0]).toMatchObject({
+      message: expect.stringMatching(
+        /has 200004 estimated objects .*; at most 200000/,
+      ) as unknown,
+      extensions: { code: "BAD_USER_INPUT" },
+    });
+  });
+
   test("when an id is unknown: its place is named", async () => {
     const { ids, region } = await makeWines(1);
     expect(refusal(await change({ ids: [...ids, randomUUID()] }, { country: "Peru" }))).toEqual({
