@@ -158,10 +158,10 @@ function planOf(build: GraphileBuild.Build, table: TableResource, verb: Verb, ar
     ids: args.getRaw("ids"),
     query: args.getRaw("query"),
     queryValues: args.getRaw("queryValues"),
-    ...(verb === "update" && { input: args.getRaw("input") }),
+    ...(verb === "update" ? { input: args.getRaw("input") } : {}),
     dryRun: args.getRaw("dryRun"),
     requestContext: context().get("requestContext"),
-  }) as unknown as Step<Wanted>;
+  }) as Step<Wanted>;
   return build.dataplanPg.sideEffectWithPgClientTransaction(
     table.executor,
     $wanted,

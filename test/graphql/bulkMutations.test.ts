@@ -174,6 +174,21 @@ describe("a deletion of many rows", () => {
     expect(await left()).toHaveLength(0);
   });
 
+  test("is undone for all rows by one call", async () => {
+    const { name, query, left } = await makeReviewers(3);
+    await call("deleteReviewers", { query });
+    const [deleted] = await sql<{ id: string }>(
+      "select id from audit_log where operation = 'DELETE' and before ->> 'name' = $1",
+      [`${name} 2`],
+    );
+    const restored = await service.ask("mutation ($id: ID!) { restore(auditLogId: $id) }", {
+      token: staff.token,
+      variables: { id: deleted?.id },
+    });
+    expect(restored.data.restore).toBe(3);
+    expect(await left()).toHaveLength(3);
+  });
+
   test("deletes nothing if a row is in use, and names that row", async () => {
     const { name, query, left } = await makeReviewers(5);
     const { ids } = await makeWines(1);
@@ -249,9 +264,7 @@ describe("many rows are refused", () => {
       });
     expect((await send(3)).errors).toBeUndefined();
     expect((await send(4)).errors?.[0]).toMatchObject({
-      message: expect.stringMatching(
-        /has 200004 estimated objects .*; at most 200000/,
-      ) as unknown,
+      message: expect.stringMatching(/has 200004 estimated objects .*; at most 200000/) as unknown,
       extensions: { code: "BAD_USER_INPUT" },
     });
   });

@@ -146,8 +146,10 @@ describe("the scheduled tasks", () => {
       );
       return rows.map((row) => row.name);
     };
+    await run("audit_partitions");
     const present = await partitions();
-    expect(present).toHaveLength(6);
+    // Three months each, and the month in which the database was made if it has ended since.
+    expect([6, 8]).toContain(present.length);
     await inTenant(`
       create table audit_log_reads_2020_01 partition of audit_log_reads
         for values from ('2020-01-01 00:00Z') to ('2020-02-01 00:00Z');

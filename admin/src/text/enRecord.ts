@@ -80,7 +80,10 @@ export const enRecord = {
     deleteTitle: (rows: string) => `Delete ${rows}?`,
     notDeleted: (rows: string, count: number) =>
       `${rows} ${count === 1 ? "was" : "were"} not deleted`,
-    deleteText: "There is no undo for all of them.",
+    deleteText: (canCreate: boolean) =>
+      canCreate
+        ? "For seven days they can be restored together in the report “Deleted rows”."
+        : "You cannot restore them.",
     delete: (rows: string) => `Delete ${rows}`,
     deleting: "Deleting",
     gone: "None of the rows is there any more.",

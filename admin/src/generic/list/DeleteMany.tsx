@@ -48,7 +48,12 @@ export function DeleteMany({ entity, rows, onClose, onDone }: DeleteManyProps): 
           ? enRecord.many.deleteTitle(counted)
           : enRecord.many.notDeleted(counted, count)
       }
-      text={textOf({ isChecking: check.isPending, count, error })}
+      text={textOf({
+        isChecking: check.isPending,
+        canRestore: entity.canCreate !== null,
+        count,
+        error,
+      })}
       onCancel={() => {
         if (!remove.isPending) onClose();
       }}
@@ -75,14 +80,16 @@ export function DeleteMany({ entity, rows, onClose, onDone }: DeleteManyProps): 
 
 function textOf({
   isChecking,
+  canRestore,
   count,
   error,
 }: {
   isChecking: boolean;
+  canRestore: boolean;
   count: number;
   error: Error | null;
 }): string {
   if (error !== null) return error.message;
   if (isChecking) return `${enRecord.many.checking} …`;
-  return count === 0 ? enRecord.many.gone : enRecord.many.deleteText;
+  return count === 0 ? enRecord.many.gone : enRecord.many.deleteText(canRestore);
 }
