@@ -33,7 +33,7 @@ const descriptions: Record<Verb, (one: string) => string> = {
   delete: (one) => `Deletes many rows, as \`${one}\` does one row`,
 };
 
-/** A row that is changed costs as much as ten that are read: its triggers, its indexes and its row in the audit log. */
+/** An operation has three such fields at most: its locks are held until the last of them ends. In objects read. */
 const cost = 10 * mostBulkRows;
 
 interface Wanted {
