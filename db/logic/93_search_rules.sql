@@ -1,4 +1,4 @@
--- The search engine shows a document to all who hold the keys of its table, whatever other rows went into it.
+-- The search engine shows whole documents, including fields from other tables, to every caller with the table's permissions.
 create or replace function unread_rows(other regclass, collection regclass) returns table (key text, reason text) as $$
   with compared as (select table_tags(unread_rows.other) as other, table_tags(unread_rows.collection) as own)
   select k, 'need not ' || case k when 'login' then 'be logged in' else 'hold ' || k end

@@ -250,6 +250,9 @@ async function idsOf(
 const isOneOf = (row: SQL, ids: readonly string[]) =>
   sql`${row}.id = any (${sql.value(ids)}::uuid[])`;
 
+const isChosen = (row: SQL, { ids, matches }: Chosen) =>
+  matches ? sql`${isOneOf(row, ids)} and ${matches(row)}` : isOneOf(row, ids);
+
 type Write = (client: PgClient, chosen: Chosen, wanted: Wanted) => Promise<BulkResult>;
 
 function makeUpdate(build: GraphileBuild.Build, resource: TableResource): Write {
@@ -257,12 +260,11 @@ function makeUpdate(build: GraphileBuild.Build, resource: TableResource): Write 
   const table = build.sql.compile(resource.codec.sqlType).text;
   return async (client, chosen, wanted) => {
     // In one order, so that two mutations of the same rows wait for each other and do not deadlock.
-    const locked = await idsOf(client, resource, (row) => {
-      const found = chosen.matches
-        ? sql`${isOneOf(row, chosen.ids)} and ${chosen.matches(row)}`
-        : isOneOf(row, chosen.ids);
-      return sql`${found} order by ${row}.id for no key update`;
-    });
+    const locked = await idsOf(
+      client,
+      resource,
+      (row) => sql`${isChosen(row, chosen)} order by ${row}.id for no key update`,
+    );
     await requireAll(build, resource, client, { verb: "update", chosen, done: locked });
     const values = valuesOf(wanted.input);
     const names = Object.keys(values).map((name) => pg.escapeIdentifier(name));
@@ -287,11 +289,8 @@ function makeUpdate(build: GraphileBuild.Build, resource: TableResource): Write 
 function makeDelete(build: GraphileBuild.Build, resource: TableResource): Write {
   return async (client, chosen) => {
     const row = sql.identifier(Symbol("row"));
-    const found = chosen.matches
-      ? sql`${isOneOf(row, chosen.ids)} and ${chosen.matches(row)}`
-      : isOneOf(row, chosen.ids);
     const { text, values } = sql.compile(
-      sql`delete from ${resource.from as SQL} as ${row} where ${found} returning ${row}.id`,
+      sql`delete from ${resource.from as SQL} as ${row} where ${isChosen(row, chosen)} returning ${row}.id`,
     );
     const { rows } = await client.query<{ id: string }>({ text, values: [...values] });
     const done = rows.map(({ id }) => id);
@@ -319,11 +318,7 @@ async function requireAll(
     const path = ["ids", chosen.ids.indexOf(first)];
     throw await missingRow(build, resource, { client, verb, id: first, path });
   }
-  const seen = await idsOf(
-    client,
-    resource,
-    (row) => sql`${isOneOf(row, missing)} and ${matches(row)}`,
-  );
+  const seen = await idsOf(client, resource, (row) => isChosen(row, { ids: missing, matches }));
   if (seen.length > 0)
     throw new PublicError(
       "FORBIDDEN",
