@@ -24,7 +24,7 @@ const layers = [
   ["src/query", "src/auth"],
   ["src/schema", "src/graphql", "src/xlsx"],
   ["src/paging"],
-  ["src/audit", "src/assistant"],
+  ["src/audit", "src/assistant", "src/bulk"],
   ["src/sqlJson", "src/workers/queue", "src/uploads"],
   ["src/search", "src/exports", "src/erp", "src/mail"],
   ["src/plugins"],
